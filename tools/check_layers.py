@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Fails if a file includes a folder it may not. The table is the architecture; change it in review."""
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "base": set(),
+    "patch": {"base"},
+    "core": {"base", "patch"},
+    "codec": {"base", "core"},
+    "runtime": {"base"},
+    "kube": {"base", "codec", "runtime"},
+    "tls": {"base"},
+    "webhook": {"base", "core", "codec", "tls"},
+    "controller": {"base", "core", "codec", "patch", "runtime"},
+    "cli": {"base", "core", "codec", "patch"},
+}
+MAY_INCLUDE["app"] = set(MAY_INCLUDE)
+
+# Third-party headers that only the named folders may see.
+CONFINED = {
+    "yaml-cpp/": {"codec"},
+    "simdjson": {"codec"},
+    "httplib.h": {"kube", "webhook"},
+    "openssl/": {"core", "kube", "tls", "webhook"},
+    "CLI/": {"app"},
+    "spdlog/": {"base"},
+    "prometheus/": {"runtime", "kube", "webhook", "controller", "app"},
+    "nlohmann/": {"base"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def problems(root: pathlib.Path):
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in {".h", ".cpp"}:
+            continue
+        folder = path.relative_to(root / "src").parts[0]
+        for target in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            top = target.split("/")[0]
+            if top in MAY_INCLUDE and top != folder and top not in MAY_INCLUDE[folder]:
+                yield f"{path}: {folder} may not include {target}"
+            for prefix, allowed in CONFINED.items():
+                if target.startswith(prefix) and folder not in allowed:
+                    yield f"{path}: only {sorted(allowed)} may include {target}"
+
+
+found = list(problems(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+print("\n".join(found) if found else "layers ok")
+sys.exit(1 if found else 0)
