@@ -74,6 +74,10 @@ std::string_view text_of(const Json* value) noexcept {
   return *value->get_ptr<const std::string*>();
 }
 
+std::string to_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool same(const Json& left, const Json& right) {
   if (left.is_number_integer() && right.is_number_integer()) {
     return same_integer(left, right);

@@ -46,6 +46,9 @@ class MemberIndex {
 /// The text of a string; empty where `value` is null or something else.
 [[nodiscard]] std::string_view text_of(const Json* value) noexcept;
 
+/// Compact JSON text. Never fails: a byte that is not UTF-8 is written as U+FFFD.
+[[nodiscard]] std::string to_text(const Json& value);
+
 /// Equal as Kubernetes sees it: key order is ignored, and 1 is not 1.0. Linear in the size.
 [[nodiscard]] bool same(const Json& left, const Json& right);
 

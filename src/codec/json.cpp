@@ -159,7 +159,7 @@ base::Result<Json> read_json(std::string_view text) {
 }
 
 std::string write_json(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return base::to_text(value);
 }
 
 std::string write_json_pretty(const Json& value) {

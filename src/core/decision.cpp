@@ -1,0 +1,73 @@
+#include "core/decision.h"
+
+namespace injector::core {
+
+std::string_view to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::Inject:
+      return "inject";
+    case Outcome::Skip:
+      return "skip";
+    case Outcome::Refuse:
+      return "refuse";
+  }
+  return "";
+}
+
+std::string_view to_string(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::Injected:
+      return "Injected";
+    case Reason::NotRequested:
+      return "NotRequested";
+    case Reason::OptedOut:
+      return "OptedOut";
+    case Reason::UnrecognizedValue:
+      return "UnrecognizedValue";
+    case Reason::AlreadyInitialized:
+      return "AlreadyInitialized";
+    case Reason::HostNetwork:
+      return "HostNetwork";
+    case Reason::MirrorPod:
+      return "MirrorPod";
+    case Reason::NotAPod:
+      return "NotAPod";
+    case Reason::NotCreate:
+      return "NotCreate";
+    case Reason::VolumeConflict:
+      return "VolumeConflict";
+  }
+  return "";
+}
+
+std::string_view to_string(Rule rule) noexcept {
+  switch (rule) {
+    case Rule::PodAnnotation:
+      return "pod annotation";
+    case Rule::PodLabel:
+      return "pod label";
+    case Rule::NamespaceAnnotation:
+      return "namespace annotation";
+    case Rule::NamespaceLabel:
+      return "namespace label";
+    case Rule::Default:
+      return "default";
+  }
+  return "";
+}
+
+std::string_view to_string(WarningCode code) noexcept {
+  switch (code) {
+    case WarningCode::UnrecognizedValue:
+      return "UnrecognizedValue";
+    case WarningCode::PortConflict:
+      return "PortConflict";
+    case WarningCode::MisspeltKey:
+      return "MisspeltKey";
+    case WarningCode::MisplacedKey:
+      return "MisplacedKey";
+  }
+  return "";
+}
+
+}  // namespace injector::core

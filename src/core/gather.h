@@ -1,0 +1,179 @@
+// Gathers PodFacts from any JSON representation. `Node` is a cheap handle with:
+//   bool exists() const;                        present and not null
+//   bool is_object(), is_array() const;
+//   std::optional<std::string_view> text() const;
+//   std::optional<bool> boolean() const;
+//   std::optional<std::int64_t> integer() const;
+//   Node member(std::string_view) const;        a Node that does not exist where there is none
+//   void each_member(F(std::string_view, Node)) const;
+//   void each_element(F(Node)) const;
+//   std::string json() const;                   the node's text
+//
+// One algorithm for all of them is what keeps the webhook and the CLI from seeing two Pods in one.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/pod_facts.h"
+
+namespace injector::core {
+
+template <class Node>
+class PodFactsGatherer {
+ public:
+  [[nodiscard]] static base::Result<PodFacts> gather(Node pod) {
+    PodFactsGatherer gatherer;
+    if (!pod.is_object()) {
+      return base::invalid("not an object");
+    }
+    gatherer.read_metadata(pod.member("metadata"));
+    gatherer.read_spec(pod.member("spec"));
+    if (!gatherer.problem_.empty()) {
+      return base::invalid(std::move(gatherer.problem_));
+    }
+    return std::move(gatherer.facts_);
+  }
+
+ private:
+  void fail(std::string_view path, std::string_view what) {
+    if (problem_.empty()) {
+      problem_ = fmt::format("{}: {}", path, what);
+    }
+  }
+
+  // True if `node` is there and an object; a wrong type is a problem, absence is not.
+  bool present_object(Node node, std::string_view path) {
+    if (!node.exists()) {
+      return false;
+    }
+    if (!node.is_object()) {
+      fail(path, "not an object");
+    }
+    return node.is_object();
+  }
+
+  bool present_list(Node node, std::string_view path) {
+    if (!node.exists()) {
+      return false;
+    }
+    if (!node.is_array()) {
+      fail(path, "not a list");
+    }
+    return node.is_array();
+  }
+
+  std::string read_text(Node node, std::string_view path) {
+    if (!node.exists()) {
+      return {};
+    }
+    const auto text = node.text();
+    if (!text) {
+      fail(path, "not a string");
+    }
+    return std::string(text.value_or(""));
+  }
+
+  void read_metadata(Node metadata) {
+    facts_.has_metadata = present_object(metadata, "metadata");
+    if (!facts_.has_metadata) {
+      return;
+    }
+    facts_.name = read_text(metadata.member("name"), "metadata.name");
+    facts_.generate_name = read_text(metadata.member("generateName"), "metadata.generateName");
+    facts_.name_space = read_text(metadata.member("namespace"), "metadata.namespace");
+    facts_.has_labels = read_map(metadata.member("labels"), "metadata.labels", facts_.labels);
+    facts_.has_annotations =
+        read_map(metadata.member("annotations"), "metadata.annotations", facts_.annotations);
+    read_owner(metadata.member("ownerReferences"));
+  }
+
+  bool read_map(Node node, std::string_view path, StringMap& into) {
+    if (!present_object(node, path)) {
+      return false;
+    }
+    node.each_member([&](std::string_view key, Node value) {
+      into.emplace_back(std::string(key), read_text(value, fmt::format("{}[{}]", path, key)));
+    });
+    return true;
+  }
+
+  void read_owner(Node references) {
+    if (!references.is_array()) {
+      return;
+    }
+    references.each_element([&](Node reference) {
+      if (reference.is_object() && reference.member("controller").boolean().value_or(false)) {
+        facts_.owner = fmt::format("{}/{}", reference.member("kind").text().value_or(""),
+                                   reference.member("name").text().value_or(""));
+      }
+    });
+  }
+
+  void read_spec(Node spec) {
+    if (!present_object(spec, "spec")) {
+      fail("spec", "missing");
+      return;
+    }
+    facts_.host_network = spec.member("hostNetwork").boolean().value_or(false);
+    if (!read_containers(spec.member("containers"), "spec.containers", facts_.containers)) {
+      fail("spec.containers", "missing");
+    }
+    facts_.has_init_containers = read_containers(spec.member("initContainers"),
+                                                 "spec.initContainers", facts_.init_containers);
+    facts_.has_volumes = each_item(spec.member("volumes"), "spec.volumes", [&](Node volume) {
+      facts_.volumes.push_back(
+          {read_text(volume.member("name"), "spec.volumes[].name"), volume.json()});
+    });
+    facts_.has_image_pull_secrets =
+        each_item(spec.member("imagePullSecrets"), "spec.imagePullSecrets", [&](Node secret) {
+          facts_.image_pull_secrets.push_back(
+              read_text(secret.member("name"), "spec.imagePullSecrets[].name"));
+        });
+  }
+
+  // Calls `read` with every object of the list; false where there is no list.
+  template <class Read>
+  bool each_item(Node list, std::string_view path, Read read) {
+    if (!present_list(list, path)) {
+      return false;
+    }
+    std::size_t index = 0;
+    list.each_element([&](Node item) {
+      if (item.is_object()) {
+        read(item);
+      } else {
+        fail(fmt::format("{}[{}]", path, index), "not an object");
+      }
+      ++index;
+    });
+    return true;
+  }
+
+  bool read_containers(Node list, std::string_view path, std::vector<ContainerFacts>& into) {
+    return each_item(list, path, [&](Node container) {
+      into.push_back({read_text(container.member("name"), fmt::format("{}[].name", path)),
+                      read_ports(container.member("ports"))});
+    });
+  }
+
+  std::vector<Port> read_ports(Node list) {
+    std::vector<Port> ports;
+    each_item(list, "spec.containers[].ports", [&](Node port) {
+      ports.push_back({port.member("containerPort").integer().value_or(0),
+                       std::string(port.member("protocol").text().value_or("TCP"))});
+    });
+    return ports;
+  }
+
+  PodFacts facts_;
+  std::string problem_;  // The first one; empty: none yet.
+};
+
+}  // namespace injector::core

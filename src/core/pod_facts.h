@@ -1,0 +1,74 @@
+// The few things about a Pod that the decision depends on, gathered once from whatever holds the
+// JSON: a document tree (CLI, control loop) or the parser's tape (webhook). Plain values; no thread
+// rules.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "core/template.h"
+
+namespace injector::core {
+
+struct Port {
+  std::int64_t number = 0;
+  std::string protocol = "TCP";
+
+  bool operator==(const Port&) const = default;
+};
+
+struct ContainerFacts {
+  std::string name;
+  std::vector<Port> ports;
+
+  bool operator==(const ContainerFacts&) const = default;
+};
+
+struct VolumeFacts {
+  std::string name;
+  std::string json;  // The whole volume as text; read only where the names clash.
+
+  bool operator==(const VolumeFacts&) const = default;
+};
+
+struct PodFacts {
+  std::string name;           // Empty where the server is still to generate it,
+  std::string generate_name;  // or this is.
+  std::string name_space;
+  std::string owner;  // "ReplicaSet/web-5d4f": the controller; empty for a bare Pod.
+  StringMap labels;
+  StringMap annotations;
+  std::vector<ContainerFacts> containers;
+  std::vector<ContainerFacts> init_containers;
+  std::vector<VolumeFacts> volumes;
+  std::vector<std::string> image_pull_secrets;
+  bool host_network = false;
+
+  // Which parents are there (null counts as absent): a patch creates the others.
+  bool has_metadata = false;
+  bool has_labels = false;
+  bool has_annotations = false;
+  bool has_init_containers = false;
+  bool has_volumes = false;
+  bool has_image_pull_secrets = false;
+
+  bool operator==(const PodFacts&) const = default;
+};
+
+/// Fails where something that matters has a wrong type: "spec.containers[2]: not an object".
+[[nodiscard]] base::Result<PodFacts> pod_facts(const base::Json& pod);
+
+/// The labels and annotations of a Namespace or of a workload's own metadata.
+struct MetaFacts {
+  StringMap labels;
+  StringMap annotations;
+};
+
+/// Entries whose value is no string are left out: they cannot be an answer to anything.
+[[nodiscard]] MetaFacts meta_facts(const base::Json& object);
+
+}  // namespace injector::core

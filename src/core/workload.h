@@ -1,0 +1,24 @@
+// Where the Pod is inside the objects we handle. Pure; any thread.
+
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace injector::core {
+
+struct PodPath {
+  std::string_view pointer;  // "/spec/template"; empty: the object is the Pod.
+  std::string_view dotted;   // "spec.template", for people.
+};
+
+/// Nothing for kinds that make no Pods.
+[[nodiscard]] std::optional<PodPath> pod_path(std::string_view kind) noexcept;
+
+/// The Pod or pod template at `path` in `object`; null where it is missing.
+[[nodiscard]] const base::Json* pod_at(const base::Json& object, const PodPath& path);
+[[nodiscard]] base::Json* pod_at(base::Json& object, const PodPath& path);
+
+}  // namespace injector::core
