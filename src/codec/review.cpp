@@ -25,7 +25,9 @@ class TapeNode {
   explicit TapeNode(dom::element value)
       : value_(value) {}
 
-  [[nodiscard]] bool exists() const { return value_ && !value_->is_null(); }
+  [[nodiscard]] bool exists() const { return value_.has_value(); }
+
+  [[nodiscard]] bool is_null() const { return value_ && value_->is_null(); }
 
   [[nodiscard]] bool is_object() const { return value_ && value_->is_object(); }
 

@@ -1,5 +1,6 @@
 // Gathers PodFacts from any JSON representation. `Node` is a cheap handle with:
-//   bool exists() const;                        present and not null
+//   bool exists() const;                        there, null or not
+//   bool is_null() const;
 //   bool is_object(), is_array() const;
 //   std::optional<std::string_view> text() const;
 //   std::optional<bool> boolean() const;
@@ -48,29 +49,29 @@ class PodFactsGatherer {
     }
   }
 
-  // True if `node` is there and an object; a wrong type is a problem, absence is not.
-  bool present_object(Node node, std::string_view path) {
-    if (!node.exists()) {
-      return false;
+  // Present if `node` is an object (or a list); a wrong type is a problem, absence is not.
+  Presence object_at(Node node, std::string_view path) {
+    if (!node.exists() || node.is_null()) {
+      return node.exists() ? Presence::Null : Presence::Absent;
     }
     if (!node.is_object()) {
       fail(path, "not an object");
     }
-    return node.is_object();
+    return node.is_object() ? Presence::Present : Presence::Absent;
   }
 
-  bool present_list(Node node, std::string_view path) {
-    if (!node.exists()) {
-      return false;
+  Presence list_at(Node node, std::string_view path) {
+    if (!node.exists() || node.is_null()) {
+      return node.exists() ? Presence::Null : Presence::Absent;
     }
     if (!node.is_array()) {
       fail(path, "not a list");
     }
-    return node.is_array();
+    return node.is_array() ? Presence::Present : Presence::Absent;
   }
 
   std::string read_text(Node node, std::string_view path) {
-    if (!node.exists()) {
+    if (!node.exists() || node.is_null()) {
       return {};
     }
     const auto text = node.text();
@@ -81,27 +82,28 @@ class PodFactsGatherer {
   }
 
   void read_metadata(Node metadata) {
-    facts_.has_metadata = present_object(metadata, "metadata");
-    if (!facts_.has_metadata) {
+    facts_.metadata = object_at(metadata, "metadata");
+    if (facts_.metadata != Presence::Present) {
       return;
     }
     facts_.name = read_text(metadata.member("name"), "metadata.name");
     facts_.generate_name = read_text(metadata.member("generateName"), "metadata.generateName");
     facts_.name_space = read_text(metadata.member("namespace"), "metadata.namespace");
-    facts_.has_labels = read_map(metadata.member("labels"), "metadata.labels", facts_.labels);
-    facts_.has_annotations =
+    facts_.labels_map = read_map(metadata.member("labels"), "metadata.labels", facts_.labels);
+    facts_.annotations_map =
         read_map(metadata.member("annotations"), "metadata.annotations", facts_.annotations);
     read_owner(metadata.member("ownerReferences"));
   }
 
-  bool read_map(Node node, std::string_view path, StringMap& into) {
-    if (!present_object(node, path)) {
-      return false;
+  Presence read_map(Node node, std::string_view path, StringMap& into) {
+    const Presence presence = object_at(node, path);
+    if (presence != Presence::Present) {
+      return presence;
     }
     node.each_member([&](std::string_view key, Node value) {
       into.emplace_back(std::string(key), read_text(value, fmt::format("{}[{}]", path, key)));
     });
-    return true;
+    return presence;
   }
 
   void read_owner(Node references) {
@@ -117,32 +119,34 @@ class PodFactsGatherer {
   }
 
   void read_spec(Node spec) {
-    if (!present_object(spec, "spec")) {
+    if (object_at(spec, "spec") != Presence::Present) {
       fail("spec", "missing");
       return;
     }
     facts_.host_network = spec.member("hostNetwork").boolean().value_or(false);
-    if (!read_containers(spec.member("containers"), "spec.containers", facts_.containers)) {
+    if (read_containers(spec.member("containers"), "spec.containers", facts_.containers) !=
+        Presence::Present) {
       fail("spec.containers", "missing");
     }
-    facts_.has_init_containers = read_containers(spec.member("initContainers"),
+    facts_.init_container_list = read_containers(spec.member("initContainers"),
                                                  "spec.initContainers", facts_.init_containers);
-    facts_.has_volumes = each_item(spec.member("volumes"), "spec.volumes", [&](Node volume) {
+    facts_.volume_list = each_item(spec.member("volumes"), "spec.volumes", [&](Node volume) {
       facts_.volumes.push_back(
           {read_text(volume.member("name"), "spec.volumes[].name"), volume.json()});
     });
-    facts_.has_image_pull_secrets =
+    facts_.image_pull_secret_list =
         each_item(spec.member("imagePullSecrets"), "spec.imagePullSecrets", [&](Node secret) {
           facts_.image_pull_secrets.push_back(
               read_text(secret.member("name"), "spec.imagePullSecrets[].name"));
         });
   }
 
-  // Calls `read` with every object of the list; false where there is no list.
+  // Calls `read` with every object of the list.
   template <class Read>
-  bool each_item(Node list, std::string_view path, Read read) {
-    if (!present_list(list, path)) {
-      return false;
+  Presence each_item(Node list, std::string_view path, Read read) {
+    const Presence presence = list_at(list, path);
+    if (presence != Presence::Present) {
+      return presence;
     }
     std::size_t index = 0;
     list.each_element([&](Node item) {
@@ -153,10 +157,10 @@ class PodFactsGatherer {
       }
       ++index;
     });
-    return true;
+    return presence;
   }
 
-  bool read_containers(Node list, std::string_view path, std::vector<ContainerFacts>& into) {
+  Presence read_containers(Node list, std::string_view path, std::vector<ContainerFacts>& into) {
     return each_item(list, path, [&](Node container) {
       into.push_back({read_text(container.member("name"), fmt::format("{}[].name", path)),
                       read_ports(container.member("ports"))});

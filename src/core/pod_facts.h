@@ -35,6 +35,9 @@ struct VolumeFacts {
   bool operator==(const VolumeFacts&) const = default;
 };
 
+/// Null is as good as absent for a patch, but not for undoing it.
+enum class Presence { Absent, Null, Present };
+
 struct PodFacts {
   std::string name;           // Empty where the server is still to generate it,
   std::string generate_name;  // or this is.
@@ -48,13 +51,13 @@ struct PodFacts {
   std::vector<std::string> image_pull_secrets;
   bool host_network = false;
 
-  // Which parents are there (null counts as absent): a patch creates the others.
-  bool has_metadata = false;
-  bool has_labels = false;
-  bool has_annotations = false;
-  bool has_init_containers = false;
-  bool has_volumes = false;
-  bool has_image_pull_secrets = false;
+  // Which parents are there: a patch creates the others.
+  Presence metadata = Presence::Absent;
+  Presence labels_map = Presence::Absent;
+  Presence annotations_map = Presence::Absent;
+  Presence init_container_list = Presence::Absent;
+  Presence volume_list = Presence::Absent;
+  Presence image_pull_secret_list = Presence::Absent;
 
   bool operator==(const PodFacts&) const = default;
 };

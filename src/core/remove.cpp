@@ -22,12 +22,17 @@ void erase_member(Json& object, std::string_view key) {
   object.erase(std::string(key));
 }
 
-// Removes `field` of `parent` if it is empty and injection made it.
-void erase_if_created(Json& parent, std::string_view field, std::string_view path,
+// Takes `field` of `parent` back to what it was, if it is empty and injection made it.
+void erase_if_created(Json& parent, std::string_view field, const std::string& path,
                       const Status& status) {
-  const Json* value = base::find(std::as_const(parent), field);
-  if (value != nullptr && value->empty() && contains(status.created, path)) {
+  Json* value = base::find(parent, field);
+  if (value == nullptr || !value->empty()) {
+    return;
+  }
+  if (contains(status.created, path)) {
     erase_member(parent, field);
+  } else if (contains(status.created, path + kWasNull)) {
+    *value = nullptr;
   }
 }
 

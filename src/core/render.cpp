@@ -79,11 +79,11 @@ class PatchText {
     text_ += '}';
   }
 
-  void add_entries(const std::string& path, const StringMap& entries, bool parent_is_there) {
+  void add_entries(const std::string& path, const StringMap& entries, Presence parent) {
     if (entries.empty()) {
       return;
     }
-    if (!parent_is_there) {
+    if (parent != Presence::Present) {
       add(path, as_object(entries));
       return;
     }
@@ -93,11 +93,11 @@ class PatchText {
   }
 
   void add_pieces(const std::string& path, const std::vector<const Piece*>& pieces,
-                  bool parent_is_there) {
+                  Presence parent) {
     if (pieces.empty()) {
       return;
     }
-    if (!parent_is_there) {
+    if (parent != Presence::Present) {
       add(path, as_list(pieces));
       return;
     }
@@ -128,17 +128,16 @@ Json patched_object(Json pod, const Plan& plan) {
 }
 
 std::string json_patch(const PodFacts& facts, const Plan& plan, std::string_view prefix) {
-  constexpr bool kIsThere = true;  // A Pod without containers has no facts.
   PatchText patch(prefix);
-  if (!facts.has_metadata) {
+  if (facts.metadata != Presence::Present) {
     patch.add("/metadata", "{}");
   }
-  patch.add_entries("/metadata/labels", plan.labels, facts.has_labels);
-  patch.add_entries("/metadata/annotations", plan.annotations, facts.has_annotations);
-  patch.add_pieces("/spec/initContainers", plan.init_containers, facts.has_init_containers);
-  patch.add_pieces("/spec/containers", plan.containers, kIsThere);
-  patch.add_pieces("/spec/volumes", plan.volumes, facts.has_volumes);
-  patch.add_pieces("/spec/imagePullSecrets", plan.image_pull_secrets, facts.has_image_pull_secrets);
+  patch.add_entries("/metadata/labels", plan.labels, facts.labels_map);
+  patch.add_entries("/metadata/annotations", plan.annotations, facts.annotations_map);
+  patch.add_pieces("/spec/initContainers", plan.init_containers, facts.init_container_list);
+  patch.add_pieces("/spec/containers", plan.containers, Presence::Present);
+  patch.add_pieces("/spec/volumes", plan.volumes, facts.volume_list);
+  patch.add_pieces("/spec/imagePullSecrets", plan.image_pull_secrets, facts.image_pull_secret_list);
   return std::move(patch).take();
 }
 

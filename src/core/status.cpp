@@ -43,18 +43,18 @@ Names keys_of(const StringMap& map) {
 
 Names created_by(const PodFacts& facts, const Plan& plan) {
   Names created;
-  const auto note = [&](bool there, bool needed, const char* path) {
-    if (!there && needed) {
-      created.emplace_back(path);
+  const auto note = [&](Presence parent, bool needed, const std::string& path) {
+    if (needed && parent != Presence::Present) {
+      created.push_back(parent == Presence::Null ? path + kWasNull : path);
     }
   };
   constexpr bool kAlways = true;  // The status annotation itself needs them.
-  note(facts.has_metadata, kAlways, "metadata");
-  note(facts.has_annotations, kAlways, "metadata.annotations");
-  note(facts.has_labels, !plan.labels.empty(), "metadata.labels");
-  note(facts.has_init_containers, !plan.init_containers.empty(), "spec.initContainers");
-  note(facts.has_volumes, !plan.volumes.empty(), "spec.volumes");
-  note(facts.has_image_pull_secrets, !plan.image_pull_secrets.empty(), "spec.imagePullSecrets");
+  note(facts.metadata, kAlways, "metadata");
+  note(facts.annotations_map, kAlways, "metadata.annotations");
+  note(facts.labels_map, !plan.labels.empty(), "metadata.labels");
+  note(facts.init_container_list, !plan.init_containers.empty(), "spec.initContainers");
+  note(facts.volume_list, !plan.volumes.empty(), "spec.volumes");
+  note(facts.image_pull_secret_list, !plan.image_pull_secrets.empty(), "spec.imagePullSecrets");
   return created;
 }
 

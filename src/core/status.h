@@ -17,6 +17,9 @@
 
 namespace injector::core {
 
+/// Follows a path of `created` whose parent was there as null: undoing makes it null again.
+inline constexpr const char* kWasNull = "=null";
+
 struct Status {
   std::string template_hash;
   std::vector<std::string> containers;

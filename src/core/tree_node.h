@@ -16,7 +16,9 @@ class TreeNode {
   explicit TreeNode(const base::Json* value)
       : value_(value) {}
 
-  [[nodiscard]] bool exists() const { return value_ != nullptr && !value_->is_null(); }
+  [[nodiscard]] bool exists() const { return value_ != nullptr; }
+
+  [[nodiscard]] bool is_null() const { return exists() && value_->is_null(); }
 
   [[nodiscard]] bool is_object() const { return exists() && value_->is_object(); }
 
