@@ -35,8 +35,27 @@ class DocumentStream {
   [[nodiscard]] base::Result<std::optional<RawDocument>> next();
 
  private:
+  enum class Format { Unknown, Yaml, Json };
+
+  // All positions count from the start of what is pending: the next document and what follows.
+  [[nodiscard]] std::string_view pending() const;
+  [[nodiscard]] bool fill();
+  [[nodiscard]] bool has(std::size_t at);
+  [[nodiscard]] std::size_t find_content(std::size_t at);
+  [[nodiscard]] char content(std::size_t at);
+  [[nodiscard]] std::size_t line_end(std::size_t at);
+  void detect_format();
+  [[nodiscard]] std::size_t yaml_size();
+  [[nodiscard]] std::size_t json_size();
+  [[nodiscard]] RawDocument take(std::size_t size);
+  [[nodiscard]] base::Error failure() const;
+
   std::istream& in_;  // Not owned; outlives this.
   std::size_t max_size_;
+  Format format_ = Format::Unknown;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // Of what was not handed out yet, in buffer_.
+  std::size_t line_ = 1;   // At begin_.
 };
 
 }  // namespace injector::codec

@@ -14,6 +14,7 @@
 
 #include "codec/yaml.h"
 #include "codec/yaml_scalar.h"
+#include "codec/yaml_syntax.h"
 
 namespace injector::codec {
 namespace {
@@ -24,17 +25,21 @@ using Index = std::uint32_t;
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
 
+// Offsets fit in an Index, and the parser counts them in an int.
+constexpr std::size_t kMaxText = std::size_t{256} << 20U;
 // A document of more values than this is no Kubernetes object; each costs about 64 bytes.
 constexpr std::size_t kMaxNodes = 4'000'000;
 // What aliases may add to the text of a document, in bytes.
 constexpr std::size_t kMaxAliasedBytes = std::size_t{64} << 20U;
 
 // Thrown and caught in this file: the parser calls us back, and a Result cannot pass through it.
-struct Problem {
-  std::size_t line = 0;  // Counted from 0.
-  std::size_t column = 0;
-  std::string message;
-};
+using Problem = SyntaxProblem;
+
+void require(std::optional<SyntaxProblem> problem) {
+  if (problem) {
+    throw *std::move(problem);
+  }
+}
 
 // One node of the text, before its meaning is known. The tree is an array with links, so that an
 // anchor is an index and no subtree is ever copied before an alias asks for it.
@@ -61,22 +66,26 @@ struct Tree {
   std::vector<std::string> tags;  // The first is empty: no tag.
 };
 
-// Builds the tree from the parser's events.
+// Builds the tree from the parser's events, and asks yaml_syntax.h what the parser does not.
 class Composer final : public YAML::EventHandler {
  public:
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (done_) {
-      throw Problem{static_cast<std::size_t>(mark.line), static_cast<std::size_t>(mark.column),
-                    "expected the end of the document"};
+  explicit Composer(string_view text)
+      : text_(text) {}
+
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+
+  void OnDocumentEnd() override {
+    if (last_ != Last::Block) {
+      require(check_indentation(text_, text_.size(), last_ == Last::Plain));
     }
   }
-
-  void OnDocumentEnd() override { done_ = true; }
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node = at(mark);
     node.plain = true;
+    check_null(node);
     add(std::move(node), anchor);
+    last_ = Last::Plain;
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -84,6 +93,7 @@ class Composer final : public YAML::EventHandler {
     node.kind = Node::Kind::Alias;
     node.target = anchors_.at(anchor);
     add(std::move(node), 0);
+    last_ = Last::Other;
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -92,7 +102,9 @@ class Composer final : public YAML::EventHandler {
     node.text = value;
     node.plain = tag == "?";
     node.tag = tag == "?" || tag == "!" ? 0 : intern(tag);
+    const std::size_t offset = node.offset;
     add(std::move(node), anchor);
+    last_ = check_scalar(offset);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
@@ -109,13 +121,21 @@ class Composer final : public YAML::EventHandler {
 
   void OnMapEnd() override { open_.pop_back(); }
 
+  /// True once the root is there with all that belongs to it.
+  [[nodiscard]] bool complete() const { return !tree_.nodes.empty() && open_.empty(); }
+
   [[nodiscard]] Tree take() { return std::move(tree_); }
 
  private:
   struct Open {
-    Index node;
-    Index last_child;
+    Index node = 0;
+    Index last_child = kNone;
+    bool flow = false;      // Or inside one.
+    bool at_value = false;  // In a mapping: the next child is a value.
   };
+
+  // What stands before the next node, for the question whether a tab may stand between.
+  enum class Last { Other, Plain, Block };
 
   static Node at(const YAML::Mark& mark) {
     Node node;
@@ -126,12 +146,69 @@ class Composer final : public YAML::EventHandler {
   }
 
   Index intern(const std::string& tag) {
-    const auto found = std::find(tree_.tags.begin(), tree_.tags.end(), tag);
-    if (found == tree_.tags.end()) {
+    const auto [found, is_new] = tag_index_.emplace(tag, static_cast<Index>(tree_.tags.size()));
+    if (is_new) {
       tree_.tags.push_back(tag);
-      return static_cast<Index>(tree_.tags.size() - 1);
     }
-    return static_cast<Index>(found - tree_.tags.begin());
+    return found->second;
+  }
+
+  [[nodiscard]] bool in_flow() const { return !open_.empty() && open_.back().flow; }
+
+  [[nodiscard]] char byte(std::size_t offset) const {
+    return offset < text_.size() ? text_[offset] : '\0';
+  }
+
+  // The parser reports a null wherever a node is missing.
+  void check_null(Node& node) {
+    if (open_.empty()) {
+      restore_tag(node);
+      return;
+    }
+    const Open& parent = open_.back();
+    if (tree_.nodes[parent.node].kind == Node::Kind::Sequence) {
+      if (parent.flow && (byte(node.offset) == ',' || byte(node.offset) == ']')) {
+        throw Problem{node.offset, "expected a value"};
+      }
+    } else if (parent.at_value) {
+      check_key_without_value(tree_.nodes[parent.last_child], parent.flow);
+    }
+  }
+
+  void check_key_without_value(const Node& key, bool flow) const {
+    if (!flow && !find_colon(text_, key.offset, key.text) && !is_explicit_key(text_, key.offset)) {
+      throw Problem{key.offset, "expected ':' after a key"};
+    }
+  }
+
+  // The parser forgets the tag of an empty document.
+  void restore_tag(Node& node) {
+    if (byte(node.offset) != '!') {
+      return;
+    }
+    const string_view tag =
+        text_.substr(node.offset, text_.find_first_of(" \t\r\n", node.offset) - node.offset);
+    node.plain = false;
+    node.tag = tag == "!" ? 0
+                          : intern(tag.starts_with("!!")
+                                       ? "tag:yaml.org,2002:" + std::string(tag.substr(2))
+                                       : std::string(tag));
+  }
+
+  [[nodiscard]] Last check_scalar(std::size_t offset) const {
+    const std::size_t content = skip_properties(text_, offset);
+    const char first = byte(content);
+    if (first == '"' || first == '\'') {
+      if (!quoted_end(text_, content)) {
+        throw Problem{content, "the quote is never closed"};
+      }
+      return Last::Other;
+    }
+    if (first == '|' || first == '>') {
+      require(check_block_scalar(text_, content));
+      return Last::Block;
+    }
+    return Last::Plain;
   }
 
   void open(const YAML::Mark& mark, Node::Kind kind, YAML::anchor_t anchor,
@@ -139,14 +216,15 @@ class Composer final : public YAML::EventHandler {
     Node node = at(mark);
     node.kind = kind;
     node.flow = style == YAML::EmitterStyle::Flow;
+    const bool flow = node.flow || in_flow();
     const Index index = add(std::move(node), anchor);
-    open_.push_back({index, kNone});
+    open_.push_back({index, kNone, flow, false});
   }
 
   Index add(Node node, YAML::anchor_t anchor) {
+    check_place(node);
     if (tree_.nodes.size() >= kMaxNodes) {
-      throw Problem{node.line, node.column,
-                    fmt::format("document has more than {} values", kMaxNodes)};
+      throw Problem{node.offset, fmt::format("document has more than {} values", kMaxNodes)};
     }
     const auto index = static_cast<Index>(tree_.nodes.size());
     if (anchor != 0) {
@@ -158,6 +236,35 @@ class Composer final : public YAML::EventHandler {
     return index;
   }
 
+  void check_place(const Node& node) const {
+    require(check_properties(text_, node.offset));
+    if (in_flow()) {
+      return;
+    }
+    if (last_ != Last::Block) {
+      require(check_indentation(text_, node.offset, last_ == Last::Plain));
+    }
+    check_column(node);
+  }
+
+  // The parser takes a value on a new line that is not indented further than its parent.
+  void check_column(const Node& node) const {
+    const bool block = node.kind == Node::Kind::Sequence && !node.flow;
+    if (open_.empty() || block || is_absent(node)) {
+      return;
+    }
+    const Node& parent = tree_.nodes[open_.back().node];
+    const bool key = parent.kind == Node::Kind::Mapping && !open_.back().at_value;
+    if (!key && node.column <= parent.column && node.line > parent.line) {
+      throw Problem{node.offset, "expected ':' or more indentation"};
+    }
+  }
+
+  // A null that nobody wrote: its place is that of the next token.
+  static bool is_absent(const Node& node) {
+    return node.plain && node.text.empty() && node.tag == 0 && !node.anchored;
+  }
+
   void link(Index index) {
     if (open_.empty()) {
       return;
@@ -167,12 +274,42 @@ class Composer final : public YAML::EventHandler {
                                               : tree_.nodes[parent.last_child].next;
     place = index;
     parent.last_child = index;
+    parent.at_value = !parent.at_value;
   }
 
+  string_view text_;
   Tree tree_{{}, {""}};
   std::vector<Open> open_;
   std::unordered_map<YAML::anchor_t, Index> anchors_;
-  bool done_ = false;
+  std::unordered_map<std::string, Index> tag_index_;
+  Last last_ = Last::Other;
+};
+
+// Says where the parser finds more after the first document.
+class Epilog final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    throw Problem{static_cast<std::size_t>(mark.pos), "expected the end of the document"};
+  }
+
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+
+  void OnSequenceEnd() override {}
+
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+
+  void OnMapEnd() override {}
 };
 
 // Where nodes of the text stand, in the order of the walk. A key that comes again makes what stood
@@ -233,7 +370,7 @@ class Converter {
   static constexpr std::size_t kSmallObject = 16;
 
   [[noreturn]] static void fail(const Node& node, std::string message) {
-    throw Problem{node.line, node.column, std::move(message)};
+    throw Problem{node.offset, std::move(message)};
   }
 
   template <class T>
@@ -536,41 +673,80 @@ class Converter {
   std::size_t shared_ = 0;    // Anchors, aliases and merge keys so far.
 };
 
-Tree compose(string_view text) {
-  std::istringstream in{std::string(text)};
-  Composer composer;
-  YAML::Parser parser(in);
-  if (parser.HandleNextDocument(composer)) {
-    parser.HandleNextDocument(composer);  // Throws if something follows.
-  }
-  return composer.take();
+[[noreturn]] void rethrow(const YAML::Exception& error) {
+  const bool deep = dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr;
+  throw Problem{error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.pos),
+                deep ? "nested too deep" : error.msg};
 }
 
-// The whole of reading; the value is all that the caller gets to see of this file.
-base::Result<YamlSource> read(string_view text, std::size_t first_line, MarkRecorder* marks) {
-  const auto failure = [&](std::size_t line, std::size_t column, string_view message) {
-    return base::invalid(
-        fmt::format("line {}, column {}: {}", line + first_line, column + 1, message));
-  };
+void compose(YAML::Parser& parser, Composer& composer) {
   try {
-    const std::size_t bom = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    Tree tree = compose(text.substr(bom));
-    Converter converter(tree, first_line, bom, marks);
+    if (parser.HandleNextDocument(composer)) {
+      Epilog epilog;
+      parser.HandleNextDocument(epilog);
+    } else {
+      composer.OnDocumentEnd();
+    }
+  } catch (const YAML::Exception& error) {
+    rethrow(error);
+  }
+}
+
+Tree parse(string_view text, std::optional<Problem>& rest) {
+  if (text.size() > kMaxText) {
+    throw Problem{0, fmt::format("document is larger than {} bytes", kMaxText)};
+  }
+  require(check_characters(text));
+  FirstDocument document = first_document(text);
+  require(std::move(document.problem));
+  std::istringstream in{std::string(document.text)};
+  Composer composer(document.text);
+  try {
+    YAML::Parser parser(in);
+    compose(parser, composer);
+    return composer.take();
+  } catch (const Problem& problem) {
+    const bool complete = composer.complete();
+    Tree tree = composer.take();
+    // go-yaml stops reading at the end of `{..}`. What it accepts is not refused here, but the
+    // caller hears that something is ignored.
+    if (!complete || !tree.nodes.front().flow) {
+      throw;
+    }
+    rest = problem;
+    return tree;
+  }
+}
+
+Mark mark_of(std::size_t offset, string_view text, std::size_t first_line) {
+  const string_view before = text.substr(0, offset);
+  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::size_t newline = before.rfind('\n');
+  return {first_line + line,
+          newline == string_view::npos ? before.size() + 1 : before.size() - newline};
+}
+
+base::Result<YamlSource> read(string_view text, std::size_t first_line, MarkRecorder* marks) {
+  constexpr string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const std::size_t start = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  text.remove_prefix(start);
+  try {
+    std::optional<Problem> rest;
+    Tree tree = parse(text, rest);
+    Converter converter(tree, first_line, start, marks);
     YamlSource source;
     source.value = converter.root();
     source.warnings = converter.take_warnings();
     source.uses_aliases = converter.uses_aliases();
+    if (rest) {
+      source.warnings.push_back({mark_of(rest->offset, text, first_line),
+                                 "what follows the end of the document is ignored"});
+    }
     return source;
   } catch (const Problem& problem) {
-    return failure(problem.line, problem.column, problem.message);
-  } catch (const YAML::DeepRecursion& error) {
-    return failure(static_cast<std::size_t>(error.mark.line),
-                   static_cast<std::size_t>(error.mark.column), "nested too deep");
-  } catch (const YAML::Exception& error) {
-    const std::size_t line = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.line);
-    const std::size_t column =
-        error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.column);
-    return failure(line, column, error.msg);
+    const Mark mark = mark_of(problem.offset, text, first_line);
+    return base::invalid(
+        fmt::format("line {}, column {}: {}", mark.line, mark.column, problem.message));
   }
 }
 
