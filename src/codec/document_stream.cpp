@@ -126,7 +126,7 @@ string_view DocumentStream::pending() const {
 
 // False at the end of the stream, or once the document is too large anyway.
 bool DocumentStream::fill() {
-  if (!in_.good() || pending().size() > max_size_) {
+  if (!in_.good() || pending().size() > max_size_ + kChunk) {
     return false;
   }
   buffer_.erase(0, std::exchange(begin_, 0));

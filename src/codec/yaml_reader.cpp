@@ -124,6 +124,14 @@ class Composer final : public YAML::EventHandler {
   /// True once the root is there with all that belongs to it.
   [[nodiscard]] bool complete() const { return !tree_.nodes.empty() && open_.empty(); }
 
+  /// Where the innermost open bracket stands.
+  [[nodiscard]] std::optional<std::size_t> open_bracket() const {
+    if (open_.empty() || !tree_.nodes[open_.back().node].flow) {
+      return std::nullopt;
+    }
+    return tree_.nodes[open_.back().node].offset;
+  }
+
   [[nodiscard]] Tree take() { return std::move(tree_); }
 
  private:
@@ -171,14 +179,36 @@ class Composer final : public YAML::EventHandler {
         throw Problem{node.offset, "expected a value"};
       }
     } else if (parent.at_value) {
-      check_key_without_value(tree_.nodes[parent.last_child], parent.flow);
+      place_behind_key(node, tree_.nodes[parent.last_child], parent.flow);
     }
   }
 
-  void check_key_without_value(const Node& key, bool flow) const {
-    if (!flow && !find_colon(text_, key.offset, key.text) && !is_explicit_key(text_, key.offset)) {
+  // The parser gives an absent value the place of the next token.
+  void place_behind_key(Node& node, const Node& key, bool flow) const {
+    const auto colon = find_colon(text_, key.offset, key.text);
+    if (!flow && !colon && !is_explicit_key(text_, key.offset)) {
       throw Problem{key.offset, "expected ':' after a key"};
     }
+    // To go-yaml the colon of {a:} belongs to the key: ask for a text that is clear to both.
+    constexpr string_view kFlowIndicators = ",[]{}";
+    if (flow && colon && kFlowIndicators.find(byte(*colon + 1)) != string_view::npos) {
+      throw Problem{*colon, "expected a space after ':'"};
+    }
+    const bool same_line =
+        colon && text_.substr(key.offset, *colon - key.offset).find('\n') == string_view::npos;
+    if (same_line && node.offset > *colon && !is_written(node, key)) {
+      node.line = key.line;
+      node.column = key.column + static_cast<Index>(*colon + 1 - key.offset);
+      node.offset = static_cast<Index>(*colon + 1);
+    }
+  }
+
+  // False where the place is that of the next token: an indicator, or a line that is not indented
+  // further than the key.
+  [[nodiscard]] bool is_written(const Node& node, const Node& key) const {
+    const char first = byte(node.offset);
+    const bool next_line = node.line > key.line && node.column <= key.column;
+    return first != '\0' && first != ',' && first != '}' && first != ']' && !next_line;
   }
 
   // The parser forgets the tag of an empty document.
@@ -254,6 +284,9 @@ class Composer final : public YAML::EventHandler {
       return;
     }
     const Node& parent = tree_.nodes[open_.back().node];
+    if (skip_properties(text_, parent.offset) != parent.offset) {
+      return;  // The parent's place is that of its anchor or tag.
+    }
     const bool key = parent.kind == Node::Kind::Mapping && !open_.back().at_value;
     if (!key && node.column <= parent.column && node.line > parent.line) {
       throw Problem{node.offset, "expected ':' or more indentation"};
@@ -673,10 +706,14 @@ class Converter {
   std::size_t shared_ = 0;    // Anchors, aliases and merge keys so far.
 };
 
-[[noreturn]] void rethrow(const YAML::Exception& error) {
+Problem problem_of(const YAML::Exception& error, const Composer& composer) {
+  const auto bracket = composer.open_bracket();
+  if (bracket && error.msg.find("flow not found") != std::string::npos) {
+    return {*bracket, "the bracket is never closed"};
+  }
   const bool deep = dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr;
-  throw Problem{error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.pos),
-                deep ? "nested too deep" : error.msg};
+  return {error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.pos),
+          deep ? "nested too deep" : error.msg};
 }
 
 void compose(YAML::Parser& parser, Composer& composer) {
@@ -688,7 +725,7 @@ void compose(YAML::Parser& parser, Composer& composer) {
       composer.OnDocumentEnd();
     }
   } catch (const YAML::Exception& error) {
-    rethrow(error);
+    throw problem_of(error, composer);
   }
 }
 
@@ -726,10 +763,22 @@ Mark mark_of(std::size_t offset, string_view text, std::size_t first_line) {
           newline == string_view::npos ? before.size() + 1 : before.size() - newline};
 }
 
-base::Result<YamlSource> read(string_view text, std::size_t first_line, MarkRecorder* marks) {
+// A carriage return alone ends a line too, which the parser does not know.
+std::string with_newlines(string_view text) {
+  std::string result(text);
+  for (std::size_t at = result.find('\r'); at != std::string::npos;
+       at = result.find('\r', at + 1)) {
+    if (at + 1 == result.size() || result[at + 1] != '\n') {
+      result[at] = '\n';
+    }
+  }
+  return result;
+}
+
+base::Result<YamlSource> read(string_view raw, std::size_t first_line, MarkRecorder* marks) {
   constexpr string_view kByteOrderMark = "\xEF\xBB\xBF";
-  const std::size_t start = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-  text.remove_prefix(start);
+  const std::size_t start = raw.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::string text = with_newlines(raw.substr(start));
   try {
     std::optional<Problem> rest;
     Tree tree = parse(text, rest);

@@ -256,13 +256,13 @@ std::optional<SyntaxProblem> check_indentation(string_view text, std::size_t off
     const std::size_t begin = newline == string_view::npos ? 0 : newline + 1;
     const string_view line = text.substr(begin, end - begin);
     const std::size_t content = std::min(line.find_first_not_of(" \t\r"), line.size());
-    const std::size_t tab = after_plain ? line.find_first_not_of('\r') : line.find('\t');
-    if (tab < content && line[tab] == '\t') {
-      return SyntaxProblem{begin + tab, "found a tab where only spaces may stand"};
-    }
     const bool empty = content == line.size() || line[content] == '#';
     if (!empty) {
       return end == offset ? check_gap(line, begin) : std::nullopt;
+    }
+    const std::size_t tab = line.find('\t');
+    if (tab < content && (tab == 0 || !after_plain)) {
+      return SyntaxProblem{begin + tab, "found a tab where only spaces may stand"};
     }
     if (begin == 0) {
       return std::nullopt;
