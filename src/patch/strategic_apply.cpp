@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -308,10 +309,19 @@ class ObjectListMerge {
 };
 
 MergedList merge_scalars(std::vector<Item> original, std::vector<Item> patch) {
-  const Ranks live(identities_of(original));
+  std::vector<std::string> live = identities_of(original);
   const Ranks order(identities_of(patch));
+  const std::size_t size = original.size();
   std::move(patch.begin(), patch.end(), std::back_inserter(original));
-  return MergedList{in_order(without_duplicates(std::move(original)), order, live), live};
+  // A decoded list of Go has room up to a power of two. If the additions fit into it, upstream
+  // removes duplicates from the live list too while it still looks up places there.
+  const bool in_place = original.size() <= std::bit_ceil(size);
+  std::vector<Item> merged = without_duplicates(std::move(original));
+  if (in_place) {
+    live = identities_of(merged);
+    live.resize(std::min(live.size(), size));
+  }
+  return MergedList{in_order(std::move(merged), order, Ranks(live)), Ranks(live)};
 }
 
 std::vector<Item> without(std::vector<Item> items, const std::vector<Item>& deleted) {
@@ -364,13 +374,24 @@ Result<Json> delete_scalars(Json original, const Json& patch) {
 
 // --- $setElementOrder
 
-// The elements of the patch must be among those of the order, in that order; deletions and other
-// directives aside.
+Error out_of_order(std::string_view element) {
+  return base::invalid("the patch has an element \"" + std::string(element) +
+                       "\" that its $setElementOrder does not have at that place");
+}
+
+// The elements of the patch must be among those of the order, and in that order. Deletions may
+// stand anywhere; another directive must not come after the last element of the order.
 Result<void> check_order(const Json& patch, const std::vector<std::string>& order,
                          std::string_view merge_key) {
   auto place = order.begin();
   for (const Json& element : patch) {
+    if (is_deletion(element)) {
+      continue;
+    }
     if (base::find(element, kPatchDirective) != nullptr) {
+      if (place == order.end()) {
+        return out_of_order(kPatchDirective);
+      }
       continue;
     }
     const Result<std::string> identity = element_identity(element, merge_key);
@@ -379,8 +400,7 @@ Result<void> check_order(const Json& patch, const std::vector<std::string>& orde
     }
     place = std::find(place, order.end(), identity.value());
     if (place == order.end()) {
-      return base::invalid("the patch has an element \"" + std::string(text_of(identity.value())) +
-                           "\" that its $setElementOrder does not have at that place");
+      return out_of_order(text_of(identity.value()));
     }
     ++place;
   }

@@ -1,0 +1,38 @@
+#include "patch/merge_patch.h"
+
+#include <utility>
+
+#include "patch/limits.h"
+#include "patch/object_editor.h"
+
+namespace injector::patch {
+namespace {
+
+using base::Json;
+
+Json merged(Json target, const Json& patch) {
+  if (!patch.is_object()) {
+    return patch;
+  }
+  ObjectEditor editor(target.is_object() ? std::move(target) : Json::object(), patch.size());
+  for (const auto& [key, value] : patch.get_ref<const Json::object_t&>()) {
+    if (value.is_null()) {
+      editor.erase(key);
+      continue;
+    }
+    Json* old = editor.find(key);
+    editor.set(key, merged(old == nullptr ? Json() : std::move(*old), value));
+  }
+  return std::move(editor).take();
+}
+
+}  // namespace
+
+base::Result<Json> apply_merge_patch(const Json& document, const Json& patch) {
+  if (base::Result<void> depth = check_depth({&document, &patch}); !depth) {
+    return depth.error();
+  }
+  return merged(document, patch);
+}
+
+}  // namespace injector::patch
