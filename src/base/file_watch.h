@@ -16,43 +16,19 @@
 
 #pragma once
 
-#include <chrono>
+#include <atomic>
+#include <cstddef>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/result.h"
 
 namespace injector::base {
-
-/// An open file descriptor, closed once.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-
-  explicit FileDescriptor(int fd) noexcept
-      : fd_(fd) {}
-
-  FileDescriptor(FileDescriptor&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)) {}
-
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-
-  ~FileDescriptor() { reset(); }
-
-  void reset() noexcept;
-
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 /// One entry a path, in the order given: the bytes, or why there are none.
 using FileSnapshot = std::vector<Result<std::string>>;
@@ -83,13 +59,14 @@ class FileWatch {
  private:
   void run(const std::stop_token& stop);
   void watch_folders();
-  [[nodiscard]] bool wait_for_hint();
+  void wait_for_hint();
+  void settle(const std::stop_token& stop);
   void report_if_changed();
 
   std::vector<std::string> paths_;
-  FileSnapshot seen_;  // The thread's alone, like the descriptors below.
+  FileSnapshot seen_;  // The thread's alone.
   Callback on_change_;
-  FileDescriptor inotify_;
+  FileDescriptor inotify_;  // None: polling does it alone.
   FileDescriptor wake_;
   std::atomic<bool> forced_{false};
   std::jthread thread_;  // Last: it uses the others.

@@ -77,10 +77,10 @@ struct CertificatePaths {
 class CertificateFiles {
  public:
   /// Fails if the files cannot be served now; later failures keep the last good certificate.
-  [[nodiscard]] static base::Result<std::unique_ptr<CertificateFiles>> open(CertificatePaths paths,
-                                                                            base::Logger log);
+  [[nodiscard]] static base::Result<std::unique_ptr<CertificateFiles>> open(
+      const CertificatePaths& paths, base::Logger log);
 
-  CertificateFiles(CertificatePaths paths, base::FileSnapshot seen,
+  CertificateFiles(const CertificatePaths& paths, base::FileSnapshot seen,
                    std::shared_ptr<const ServerContext> first, base::Logger log);
 
   [[nodiscard]] ServingCertificate& certificate() noexcept { return certificate_; }
@@ -91,7 +91,6 @@ class CertificateFiles {
  private:
   void load(const base::FileSnapshot& files);
 
-  CertificatePaths paths_;
   ServingCertificate certificate_;
   base::FileWatch watch_;  // Last: its thread uses the others.
 };
