@@ -23,7 +23,7 @@
 namespace injector::webhook {
 
 /// Named checks, asked anew for every probe. Thread-safe; checks run on the asking thread, must not
-/// block, and must not call back into Health.
+/// block, and may take their own locks.
 class Health {
  public:
   using Check = std::function<base::Result<void>()>;
