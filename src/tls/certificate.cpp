@@ -5,7 +5,6 @@
 #include <array>
 #include <cctype>
 #include <ctime>
-#include <optional>
 #include <utility>
 
 #include <openssl/err.h>
@@ -186,6 +185,49 @@ std::string pick_common_name(const std::vector<std::string>& names) {
   return found == names.end() ? "server" : *found;
 }
 
+struct Holder {
+  std::string common_name;
+  const char* usage;               // Extended key usage.
+  std::vector<std::string> names;  // Subject alternative names.
+};
+
+Result<void> describe(X509* certificate, X509* issuer, const Holder& holder) {
+  const std::array<Extension, 5> extensions{{
+      {NID_basic_constraints, "critical,CA:FALSE"},
+      {NID_key_usage, "critical,digitalSignature"},
+      {NID_ext_key_usage, holder.usage},
+      {NID_subject_key_identifier, "hash"},
+      {NID_authority_key_identifier, "keyid:always"},
+  }};
+  X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
+  if (auto added = add_extensions(certificate, issuer, extensions); !added) {
+    return added;
+  }
+  return holder.names.empty() ? Result<void>() : add_names(certificate, holder.names);
+}
+
+Result<KeyPair> issue(const KeyPair& ca, const Holder& holder, Validity validity) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::seconds>(ca.certificate.not_after() - validity.from);
+  if (left <= std::chrono::seconds::zero()) {
+    return base::invalid("the CA certificate has expired");
+  }
+  validity.lifetime = std::min(validity.lifetime, left);
+  auto key = PrivateKey::generate();
+  if (!key) {
+    return key.error();
+  }
+  auto certificate = draft(holder.common_name, key.value(), validity);
+  if (!certificate) {
+    return certificate.error();
+  }
+  if (auto described = describe(certificate.value().get(), ca.certificate.handle(), holder);
+      !described) {
+    return described.error();
+  }
+  return sign(std::move(certificate).value(), std::move(key).value(), ca.key.handle());
+}
+
 }  // namespace
 
 Result<Certificate> Certificate::parse(std::string_view pem) {
@@ -320,39 +362,15 @@ Result<KeyPair> make_ca(const std::string& common_name, Validity validity) {
 
 Result<KeyPair> make_serving_certificate(const KeyPair& ca, const std::vector<std::string>& names,
                                          Validity validity) {
-  constexpr std::array<Extension, 5> kExtensions{{
-      {NID_basic_constraints, "critical,CA:FALSE"},
-      {NID_key_usage, "critical,digitalSignature"},
-      {NID_ext_key_usage, "serverAuth"},
-      {NID_subject_key_identifier, "hash"},
-      {NID_authority_key_identifier, "keyid:always"},
-  }};
   if (names.empty()) {
     return base::invalid("a serving certificate needs a DNS name or an IP address");
   }
-  const auto left =
-      std::chrono::duration_cast<std::chrono::seconds>(ca.certificate.not_after() - validity.from);
-  if (left <= std::chrono::seconds::zero()) {
-    return base::invalid("the CA certificate has expired");
-  }
-  validity.lifetime = std::min(validity.lifetime, left);
-  auto key = PrivateKey::generate();
-  if (!key) {
-    return key.error();
-  }
-  auto certificate = draft(pick_common_name(names), key.value(), validity);
-  if (!certificate) {
-    return certificate.error();
-  }
-  X509* raw = certificate.value().get();
-  X509_set_issuer_name(raw, X509_get_subject_name(ca.certificate.handle()));
-  if (auto added = add_extensions(raw, ca.certificate.handle(), kExtensions); !added) {
-    return added.error();
-  }
-  if (auto added = add_names(raw, names); !added) {
-    return added.error();
-  }
-  return sign(std::move(certificate).value(), std::move(key).value(), ca.key.handle());
+  return issue(ca, {pick_common_name(names), "serverAuth", names}, validity);
+}
+
+Result<KeyPair> make_client_certificate(const KeyPair& ca, const std::string& common_name,
+                                        Validity validity) {
+  return issue(ca, {common_name, "clientAuth", {}}, validity);
 }
 
 Result<std::vector<Certificate>> parse_bundle(std::string_view pem) {

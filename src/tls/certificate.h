@@ -91,11 +91,16 @@ struct Validity {
 [[nodiscard]] base::Result<KeyPair> make_ca(const std::string& common_name, Validity validity);
 
 /// A serving certificate signed by `ca`. `names` are DNS names (a leading "*." is allowed) or IP
-/// addresses; at least one. The first DNS name that fits is the common name.
+/// addresses; at least one. The first of at most 64 characters is the common name as well.
 /// It never outlives its CA: where `validity` reaches further, it is cut.
 [[nodiscard]] base::Result<KeyPair> make_serving_certificate(const KeyPair& ca,
                                                              const std::vector<std::string>& names,
                                                              Validity validity);
+
+/// The same for a client, known by its common name.
+[[nodiscard]] base::Result<KeyPair> make_client_certificate(const KeyPair& ca,
+                                                            const std::string& common_name,
+                                                            Validity validity);
 
 /// Every certificate of a PEM text, in order; text around the blocks is skipped. An empty bundle is
 /// an error.
