@@ -57,7 +57,7 @@ struct ServerOptions {
   std::string name = "webhook";  // In log lines.
   std::string listen = ":8443";  // host:port; no host: every address; port 0: any free one.
   std::size_t max_connections = 1024;
-  ServerLimits limits;
+  ServerLimits limits{};
 };
 
 struct ServerStats {

@@ -1,5 +1,6 @@
 // A raw HTTP client over TLS or plain TCP on 127.0.0.1, for tests that must control every byte.
-// Every wait ends after kPatience, so that a broken server fails a test instead of hanging it.
+// Every wait ends after kPatienceSeconds, so that a broken server fails a test instead of hanging
+// it.
 
 #pragma once
 
@@ -25,12 +26,11 @@
 #include <openssl/ssl.h>
 
 #include "base/file_descriptor.h"
+#include "tests/support/test_certificates.h"
 #include "tls/certificate.h"
 #include "tls/handles.h"
 
 namespace injector::tests {
-
-inline constexpr int kPatienceSeconds = 30;
 
 struct HttpAnswer {
   int status = 0;
