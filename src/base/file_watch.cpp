@@ -1,0 +1,183 @@
+#include "base/file_watch.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <poll.h>
+#include <set>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace injector::base {
+namespace {
+
+// How long the folder must be quiet before the files are read, and how often that may be put off.
+constexpr int kQuietMilliseconds = 20;
+constexpr int kMaxSettleRounds = 10;
+
+constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO |
+                                  IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF;
+
+Error file_error(const std::string& path, int error) {
+  const auto code =
+      error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound : ErrorCode::InvalidInput;
+  return Error{code, path + ": " + std::generic_category().message(error)};
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool same_entry(const Result<std::string>& left, const Result<std::string>& right) {
+  if (left.has_value() != right.has_value()) {
+    return false;
+  }
+  return left ? left.value() == right.value() : left.error().message == right.error().message;
+}
+
+bool same_snapshot(const FileSnapshot& left, const FileSnapshot& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), same_entry);
+}
+
+/// True if `fd` has something to read within `milliseconds`.
+bool readable(int fd, int milliseconds) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, milliseconds) > 0;
+}
+
+void drain(int fd) {
+  std::array<char, 4096> discarded{};
+  while (::read(fd, discarded.data(), discarded.size()) > 0) {
+  }
+}
+
+void ring(int eventfd) {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then the bell is ringing already.
+  [[maybe_unused]] const ssize_t written = ::write(eventfd, &one, sizeof one);
+}
+
+Result<std::string> read_all(int fd, const std::string& path) {
+  std::string content;
+  std::array<char, 16384> block{};
+  while (true) {
+    const ssize_t count = ::read(fd, block.data(), block.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return file_error(path, errno);
+    }
+    if (count == 0) {
+      return content;
+    }
+    content.append(block.data(), static_cast<std::size_t>(count));
+    if (content.size() > kMaxWatchedFile) {
+      return file_error(path, EFBIG);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  // Non-blocking, or a FIFO in the file's place would hold us for ever.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) {
+    return file_error(path, errno);
+  }
+
+  struct stat status {};
+
+  if (::fstat(file.get(), &status) != 0) {
+    return file_error(path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return invalid(path + ": not a regular file");
+  }
+  return read_all(file.get(), path);
+}
+
+FileSnapshot read_files(const std::vector<std::string>& paths) {
+  FileSnapshot files;
+  files.reserve(paths.size());
+  std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_file);
+  return files;
+}
+
+FileWatch::FileWatch(std::vector<std::string> paths, FileSnapshot seen, Callback on_change)
+    : paths_(std::move(paths)),
+      seen_(std::move(seen)),
+      on_change_(std::move(on_change)),
+      inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+FileWatch::~FileWatch() {
+  thread_.request_stop();
+  ring(wake_.get());
+}
+
+void FileWatch::check_now() {
+  forced_ = true;
+  ring(wake_.get());
+}
+
+void FileWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    // Each time anew: a folder that was replaced lost its watch, and adding one twice is harmless.
+    watch_folders();
+    report_if_changed();
+    wait_for_hint();
+    settle(stop);
+  }
+}
+
+void FileWatch::watch_folders() {
+  if (!inotify_) {
+    return;
+  }
+  std::set<std::string> folders;
+  std::transform(paths_.begin(), paths_.end(), std::inserter(folders, folders.end()), folder_of);
+  for (const std::string& folder : folders) {
+    ::inotify_add_watch(inotify_.get(), folder.c_str(), kEvents);
+  }
+}
+
+void FileWatch::wait_for_hint() {
+  std::array<pollfd, 2> waiting{pollfd{wake_.get(), POLLIN, 0}, pollfd{inotify_.get(), POLLIN, 0}};
+  ::poll(waiting.data(), waiting.size(), static_cast<int>(kPollInterval.count()));
+  drain(wake_.get());
+}
+
+/// Waits until writers pause, so that a certificate and its key are seen together.
+void FileWatch::settle(const std::stop_token& stop) {
+  for (int round = 0; inotify_ && round < kMaxSettleRounds && !stop.stop_requested(); ++round) {
+    if (!readable(inotify_.get(), round == 0 ? 0 : kQuietMilliseconds)) {
+      return;
+    }
+    drain(inotify_.get());
+  }
+}
+
+void FileWatch::report_if_changed() {
+  const bool forced = forced_.exchange(false);
+  FileSnapshot files = read_files(paths_);
+  if (!forced && same_snapshot(files, seen_)) {
+    return;
+  }
+  seen_ = std::move(files);
+  on_change_(seen_);
+}
+
+}  // namespace injector::base

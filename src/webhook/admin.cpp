@@ -1,0 +1,133 @@
+#include "webhook/admin.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+namespace injector::webhook {
+namespace {
+
+using base::Result;
+
+constexpr const char* kText = "text/plain; charset=utf-8";
+constexpr const char* kMetricsText = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The lines of one probe and whether all went well.
+class Report {
+ public:
+  void add(const std::string& name, const Result<void>& result) {
+    lines_ += (result ? "[+]" : "[-]") + name + (result ? " ok" : " failed: ");
+    lines_ += result ? "" : result.error().message;
+    lines_ += "\n";
+    passed_ = passed_ && result.has_value();
+  }
+
+  [[nodiscard]] HttpReply reply(const std::string& probe, bool verbose) && {
+    if (!passed_) {
+      return {503, std::move(lines_) + probe + " check failed\n", kText};
+    }
+    return {200, verbose ? std::move(lines_) + probe + " check passed\n" : "ok", kText};
+  }
+
+ private:
+  std::string lines_;
+  bool passed_ = true;
+};
+
+bool wants_details(const HttpRequest& request) {
+  const std::string_view query = request.query;
+  return query == "verbose" || query.starts_with("verbose&") || query.starts_with("verbose=") ||
+         query.find("&verbose") != std::string_view::npos;
+}
+
+HttpReply metrics_page(const Collectables& sources) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& source : sources) {
+    auto collected = source->Collect();
+    std::move(collected.begin(), collected.end(), std::back_inserter(families));
+  }
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, families);
+  return {200, std::move(text).str(), kMetricsText};
+}
+
+Result<void> run_check(const Health::Check& check) {
+  try {
+    return check();
+  } catch (const std::exception& error) {
+    return base::Error{base::ErrorCode::Internal, error.what()};
+  }
+}
+
+template <class Checks>
+Report run_checks(const Checks& checks) {
+  Report report;
+  report.add("ping", {});
+  for (const auto& check : checks) {
+    report.add(check.name, run_check(check.check));
+  }
+  return report;
+}
+
+}  // namespace
+
+void Health::add_readiness_check(std::string name, Check check) {
+  const base::MutexLock lock(mutex_);
+  readiness_.push_back({std::move(name), std::move(check)});
+}
+
+void Health::add_liveness_check(std::string name, Check check) {
+  const base::MutexLock lock(mutex_);
+  liveness_.push_back({std::move(name), std::move(check)});
+}
+
+HttpReply Health::liveness(bool verbose) const {
+  std::vector<NamedCheck> checks;
+  {
+    const base::MutexLock lock(mutex_);
+    checks = liveness_;
+  }
+  Report report = run_checks(checks);
+  return std::move(report).reply("livez", verbose);
+}
+
+HttpReply Health::readiness(bool verbose) const {
+  std::vector<NamedCheck> checks;
+  {
+    const base::MutexLock lock(mutex_);
+    checks = readiness_;
+  }
+  Report report = run_checks(checks);
+  report.add("shutdown", draining_ ? Result<void>(base::Error{base::ErrorCode::Unavailable,
+                                                              "process is shutting down"})
+                                   : Result<void>());
+  return std::move(report).reply("readyz", verbose);
+}
+
+Routes admin_routes(const Health& health, Collectables metrics, std::string version) {
+  const auto live = [&health](const HttpRequest& request) {
+    return health.liveness(wants_details(request));
+  };
+  const auto ready = [&health](const HttpRequest& request) {
+    return health.readiness(wants_details(request));
+  };
+  return {
+      {HttpMethod::Get, "/healthz", live},
+      {HttpMethod::Get, "/livez", live},
+      {HttpMethod::Get, "/readyz", ready},
+      {HttpMethod::Get, "/metrics",
+       [sources = std::move(metrics)](const HttpRequest&) { return metrics_page(sources); }},
+      {HttpMethod::Get, "/version",
+       [json = std::move(version)](const HttpRequest&) {
+         return HttpReply{200, json};
+       }},
+  };
+}
+
+}  // namespace injector::webhook

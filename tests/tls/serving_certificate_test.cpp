@@ -1,0 +1,164 @@
+#include "tls/serving_certificate.h"
+
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temp_folder.h"
+#include "tests/support/test_certificates.h"
+
+namespace injector::tls {
+namespace {
+
+using std::chrono::hours;
+using tests::eventually;
+using tests::LogLines;
+using tests::TempFolder;
+using tests::test_ca;
+using tests::test_serving;
+using tests::to_pem;
+
+const SystemTime kExpiry = std::chrono::system_clock::from_time_t(1'800'000'000);
+
+SystemTime days_before(int days) {
+  return kExpiry - hours(24) * days;
+}
+
+TEST_CASE("expiry warning: comes 30, 7 and 1 days before, and after", "[tls]") {
+  CHECK(expiry_warning(days_before(31), kExpiry, {}) == std::nullopt);
+  CHECK(expiry_warning(days_before(30), kExpiry, {}) == 30);
+  CHECK(expiry_warning(days_before(8), kExpiry, {}) == 30);
+  CHECK(expiry_warning(days_before(7), kExpiry, {}) == 7);
+  CHECK(expiry_warning(days_before(1), kExpiry, {}) == 1);
+  CHECK(expiry_warning(kExpiry - std::chrono::seconds(1), kExpiry, {}) == 1);
+  CHECK(expiry_warning(kExpiry, kExpiry, {}) == 0);
+  CHECK(expiry_warning(kExpiry + hours(1000), kExpiry, {}) == 0);
+}
+
+TEST_CASE("expiry warning: each comes once", "[tls]") {
+  CHECK(expiry_warning(days_before(29), kExpiry, 30) == std::nullopt);
+  CHECK(expiry_warning(days_before(7), kExpiry, 30) == 7);
+  CHECK(expiry_warning(days_before(6), kExpiry, 7) == std::nullopt);
+  CHECK(expiry_warning(days_before(0), kExpiry, 1) == 0);
+  CHECK(expiry_warning(kExpiry + hours(1), kExpiry, 0) == std::nullopt);
+}
+
+TEST_CASE("serving certificate: warns once a threshold, and anew for a new certificate", "[tls]") {
+  LogLines log;
+  const KeyPair ca = test_ca();
+  const KeyPair first = test_serving(ca);
+  ServingCertificate serving(ServerContext::create(to_pem(first)).value(), log.logger());
+  const SystemTime soon = first.certificate.not_after() - hours(20);
+  serving.warn_if_expiring(soon);
+  serving.warn_if_expiring(soon);
+  CHECK(log.count("expires soon") == 1);
+  serving.warn_if_expiring(first.certificate.not_after());
+  CHECK(log.count("has expired") == 1);
+  REQUIRE(serving.replace(to_pem(test_serving(ca))));
+  serving.warn_if_expiring(soon);
+  CHECK(log.count("expires soon") == 2);
+}
+
+TEST_CASE("serving certificate: a key of another certificate is refused", "[tls]") {
+  const KeyPair ca = test_ca();
+  const KeyPair one = test_serving(ca);
+  const KeyPair two = test_serving(ca);
+  const auto mixed = ServerContext::create({one.certificate.pem(), two.key.pem(), ""});
+  REQUIRE_FALSE(mixed);
+  CHECK(mixed.error().message.find("does not belong") != std::string::npos);
+}
+
+TEST_CASE("serving certificate: a client CA that cannot be read is refused", "[tls]") {
+  CHECK_FALSE(ServerContext::create(to_pem(test_serving(test_ca()), "nonsense")));
+}
+
+TEST_CASE("serving certificate: a failed replacement changes nothing and is logged once", "[tls]") {
+  LogLines log;
+  const KeyPair ca = test_ca();
+  ServingCertificate serving(ServerContext::create(to_pem(test_serving(ca))).value(), log.logger());
+  const auto before = serving.context();
+  const ServerPem bad{"", "", ""};
+  CHECK_FALSE(serving.replace(bad));
+  CHECK_FALSE(serving.replace(bad));
+  CHECK(serving.context() == before);
+  CHECK_FALSE(serving.status());
+  CHECK(serving.counts().failed == 2);
+  CHECK(log.count("not replaced") == 1);
+  CHECK_FALSE(serving.replace({test_serving(ca).certificate.pem(), "", ""}));
+  CHECK(log.count("not replaced") == 2);
+  CHECK(serving.replace(to_pem(test_serving(ca))));
+  CHECK(serving.status());
+  CHECK(serving.context() != before);
+}
+
+/// A folder with tls.crt and tls.key in it.
+class PairOnDisk {
+ public:
+  explicit PairOnDisk(const KeyPair& pair) { put(pair); }
+
+  void put(const KeyPair& pair) {
+    folder.replace("tls.crt", pair.certificate.pem());
+    folder.replace("tls.key", pair.key.pem());
+  }
+
+  [[nodiscard]] CertificatePaths paths() const {
+    return {folder.path("tls.crt"), folder.path("tls.key"), ""};
+  }
+
+  TempFolder folder;
+};
+
+std::string served(CertificateFiles& files) {
+  return files.certificate().context()->certificate().fingerprint();
+}
+
+TEST_CASE("certificate files: a new pair is served soon", "[tls]") {
+  const KeyPair ca = test_ca();
+  PairOnDisk disk(test_serving(ca));
+  const auto files = CertificateFiles::open(disk.paths(), base::Logger::silent());
+  REQUIRE(files);
+  const KeyPair renewed = test_serving(ca);
+  disk.put(renewed);
+  CHECK(eventually([&] { return served(*files.value()) == renewed.certificate.fingerprint(); }));
+}
+
+TEST_CASE("certificate files: a half-changed pair keeps the last good one", "[tls]") {
+  LogLines log;
+  const KeyPair ca = test_ca();
+  const KeyPair first = test_serving(ca);
+  PairOnDisk disk(first);
+  const auto files = CertificateFiles::open(disk.paths(), log.logger());
+  REQUIRE(files);
+  const KeyPair renewed = test_serving(ca);
+  disk.folder.replace("tls.crt", renewed.certificate.pem());
+  REQUIRE(eventually([&] { return files.value()->certificate().counts().failed > 0; }));
+  CHECK(served(*files.value()) == first.certificate.fingerprint());
+  CHECK(log.count("does not belong") == 1);
+  disk.folder.replace("tls.key", renewed.key.pem());
+  CHECK(eventually([&] { return served(*files.value()) == renewed.certificate.fingerprint(); }));
+}
+
+TEST_CASE("certificate files: a reload on demand reads them again", "[tls]") {
+  PairOnDisk disk(test_serving(test_ca()));
+  const auto files = CertificateFiles::open(disk.paths(), base::Logger::silent());
+  REQUIRE(files);
+  files.value()->reload_now();
+  CHECK(eventually([&] { return files.value()->certificate().counts().loaded == 2; }));
+}
+
+TEST_CASE("certificate files: what cannot be served at the start is an error", "[tls]") {
+  const PairOnDisk disk(test_serving(test_ca()));
+  CertificatePaths paths = disk.paths();
+  paths.key = disk.folder.path("none");
+  const auto missing = CertificateFiles::open(paths, base::Logger::silent());
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().message.find("none") != std::string::npos);
+  paths = disk.paths();
+  disk.folder.write("ca.crt", "");
+  paths.client_ca = disk.folder.path("ca.crt");
+  CHECK_FALSE(CertificateFiles::open(paths, base::Logger::silent()));
+}
+
+}  // namespace
+}  // namespace injector::tls

@@ -1,0 +1,129 @@
+// Stopping: nobody who was let in is turned away.
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/test_server.h"
+
+namespace injector::tests {
+namespace {
+
+using std::chrono::seconds;
+
+TEST_CASE("server: while draining requests are answered and connections let go", "[webhook]") {
+  const TestServer test;
+  TlsClient old = test.connect();
+  REQUIRE(old.ask(post("{}")).value().header("connection").empty());
+  test.server->begin_drain();
+  const auto last = old.ask(post("{}"));
+  REQUIRE(last);
+  CHECK(last->status == 200);
+  CHECK(last->header("connection") == "close");
+  CHECK(old.wait_for_close());
+  TlsClient fresh = test.connect();
+  CHECK(fresh.ask(post("{}")).value().header("connection") == "close");
+  CHECK(test.server->stop(seconds(20)));
+}
+
+TEST_CASE("server: stop finishes what is in flight", "[webhook]") {
+  std::latch in_handler(1);
+  std::latch release(1);
+  TestServer test([&](std::string_view body) {
+    in_handler.count_down();
+    release.wait();
+    return echo(body);
+  });
+  TlsClient client = test.connect();
+  REQUIRE(client.send(post("in flight")));
+  in_handler.wait();
+  std::atomic<bool> clean{false};
+  std::jthread stopping([&] { clean = test.server->stop(seconds(20)); });
+  // The listener is closed while the request is still being worked on.
+  CHECK(eventually([&test] { return !test.connect({.tls = false}).connected(); }));
+  release.count_down();
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->body == "in flight");
+  CHECK(answer->header("connection") == "close");
+  stopping.join();
+  CHECK(clean);
+}
+
+TEST_CASE("server: stop closes idle connections at once", "[webhook]") {
+  const TestServer test;
+  TlsClient client = test.connect();
+  REQUIRE(client.ask(post("{}")).value().status == 200);
+  CHECK(test.server->stop(seconds(20)));
+  CHECK(client.wait_for_close());
+  CHECK(test.server->stats().connections == 0);
+  CHECK(test.server->stats().workers == 0);
+}
+
+TEST_CASE("server: stop cuts off a client that does not finish in time", "[webhook]") {
+  const TestServer test;
+  TlsClient client = test.connect();
+  REQUIRE(client.send("POST /mutate HTTP/1.1\r\nHost: "));
+  REQUIRE(eventually([&test] { return test.server->stats().parked == 0; }));
+  CHECK_FALSE(test.server->stop(std::chrono::milliseconds(50)));
+  CHECK(test.server->stats().connections == 0);
+}
+
+TEST_CASE("server: a client that had just connected when stop began is served", "[webhook]") {
+  const TestServer test;
+  TlsClient client = test.connect();
+  std::jthread stopping([&] { test.server->stop(seconds(20)); });
+  CHECK(client.ask(post("{}")).value_or(HttpAnswer{}).status == 200);
+}
+
+TEST_CASE("server: stop can be repeated and a stopped server destroyed", "[webhook]") {
+  const TestServer test;
+  CHECK(test.server->stop(seconds(1)));
+  CHECK(test.server->stop(seconds(1)));
+}
+
+TEST_CASE("server: draining under load fails no request", "[webhook]") {
+  const TestServer test;
+  constexpr int kClients = 6;
+  std::atomic<int> answered{0};
+  std::atomic<int> failures{0};
+  std::atomic<int> closed_by_server{0};
+  std::atomic<bool> routed{true};  // The cluster still sends us traffic.
+  const auto drive = [&] {
+    while (routed) {
+      TlsClient client = test.connect();
+      bool open = client.connected();
+      failures += open ? 0 : 1;
+      while (open && routed) {
+        const auto answer = client.ask(post(R"({"kind":"AdmissionReview"})"));
+        failures += answer && answer->status == 200 ? 0 : 1;
+        answered += 1;
+        open = answer && answer->header("connection") != "close";
+        closed_by_server += open ? 0 : 1;
+      }
+    }
+  };
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back(drive);
+  }
+  const auto more = [&answered](int count) {
+    return [&answered, target = answered + count] { return answered >= target; };
+  };
+  CHECK(eventually(more(300)));
+  test.server->begin_drain();
+  CHECK(eventually(more(300)));
+  routed = false;  // What is in flight now is finished by stop().
+  CHECK(test.server->stop(seconds(20)));
+  clients.clear();
+  CHECK(failures == 0);
+  CHECK(closed_by_server >= kClients);
+}
+
+}  // namespace
+}  // namespace injector::tests
