@@ -92,7 +92,7 @@ httplib::Request make_request(const std::string& method, const std::string& path
 std::int64_t revision_in(const std::string& body) {
   const auto answer = codec::read_json(body);
   const std::string_view text =
-      answer ? base::text_of(base::find(*answer, "header", "revision")) : std::string_view{};
+      answer ? base::text_of(base::find(answer.value(), "header", "revision")) : std::string_view{};
   if (text.empty()) {
     throw std::runtime_error("no revision in etcd's answer: " + body);
   }
@@ -221,7 +221,7 @@ void ApiServer::start_etcd() {
 }
 
 bool ApiServer::etcd_healthy() const {
-  httplib::Client client(kHost, etcd_port_);
+  httplib::ClientImpl client(kHost, etcd_port_);
   const httplib::Result result = client.Get("/health");
   return result && result->status == 200;
 }
@@ -300,7 +300,7 @@ void ApiServer::stop_controller_manager() {
 }
 
 std::int64_t ApiServer::compact_etcd() {
-  httplib::Client client(kHost, etcd_port_);
+  httplib::ClientImpl client(kHost, etcd_port_);
   const Response now =
       send(client, make_request("POST", "/v3/kv/range", R"({"key":"AA=="})", "application/json"));
   const std::int64_t revision = revision_in(now.body);

@@ -46,8 +46,7 @@ KeyPair issue(const TempDir& dir, const KeyPair& issuer, const std::string& name
 
 std::string make_private_key(const TempDir& dir, const std::string& name) {
   std::string file = dir.file(name + ".key");
-  openssl(dir,
-          {"genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", file});
+  openssl(dir, {"ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", file});
   return file;
 }
 
