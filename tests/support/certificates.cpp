@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/support/child_process.h"
@@ -12,34 +11,38 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-void openssl(const TempDir& dir, Arguments arguments) {
-  arguments.insert(arguments.begin(), "openssl");
+Arguments joined(Arguments first, const Arguments& second) {
+  for (const std::string& argument : second) {
+    first.push_back(argument);
+  }
+  return first;
+}
+
+void openssl(const TempDir& dir, const Arguments& arguments) {
   const std::string log = dir.file("openssl.log");
-  if (run({.argv = std::move(arguments), .log_file = log}) != 0) {
+  if (run({.argv = joined({"openssl"}, arguments), .log_file = log}) != 0) {
     throw std::runtime_error("openssl failed:\n" + tail(log));
   }
 }
 
 /// A new key and a certificate for it.
-KeyPair certify(const TempDir& dir, const std::string& name, Arguments details) {
+KeyPair certify(const TempDir& dir, const std::string& name, const Arguments& details) {
   KeyPair pair{.cert_file = dir.file(name + ".crt"), .key_file = dir.file(name + ".key")};
-  Arguments arguments = {
+  const Arguments common = {
       "req",        "-x509", "-newkey", "ec",   "-pkeyopt",     "ec_paramgen_curve:P-256",
       "-nodes",     "-days", "2",       "-out", pair.cert_file, "-keyout",
       pair.key_file};
-  arguments.insert(arguments.end(), details.begin(), details.end());
-  openssl(dir, std::move(arguments));
+  openssl(dir, joined(common, details));
   return pair;
 }
 
 KeyPair issue(const TempDir& dir, const KeyPair& issuer, const std::string& name,
-              Arguments details) {
+              const Arguments& details) {
   const Arguments by = {"-CA",     issuer.cert_file,
                         "-CAkey",  issuer.key_file,
                         "-addext", "basicConstraints=critical,CA:FALSE",
                         "-addext", "keyUsage=critical,digitalSignature"};
-  details.insert(details.end(), by.begin(), by.end());
-  return certify(dir, name, std::move(details));
+  return certify(dir, name, joined(by, details));
 }
 
 }  // namespace
