@@ -50,6 +50,13 @@ std::string existing_binaries() {
   return *std::move(found.directory);
 }
 
+void stop(std::optional<ChildProcess>& process) {
+  if (process) {
+    process->stop();
+    process.reset();
+  }
+}
+
 /// Asks until the answer is yes. The child's end cuts the wait short.
 void wait_for(ChildProcess& child, const std::string& log, const std::function<bool()>& ready) {
   constexpr std::chrono::milliseconds kPause{100};
@@ -129,9 +136,9 @@ ApiServer::ApiServer(const Options& options)
       etcd_peer_port_(free_port()),
       url_(fmt::format("https://{}:{}", kHost, port_)) {
   std::generate_n(std::back_inserter(tokens_), users_.size(), random_token);
-  kubeconfig_ = write_kubeconfig(
-      "kubeconfig",
-      fmt::format("{{client-certificate: {}, client-key: {}}}", admin_.cert_file, admin_.key_file));
+  kubeconfig_ = write_kubeconfig("kubeconfig",
+                                 fmt::format("{{client-certificate: \"{}\", client-key: \"{}\"}}",
+                                             admin_.cert_file, admin_.key_file));
   start_etcd();
   start_api_server();
 }
@@ -147,7 +154,7 @@ const std::string& ApiServer::token_of(std::string_view user) const {
 
 std::string ApiServer::kubeconfig_of(const std::string& user) const {
   return write_kubeconfig("kubeconfig-" + token_of(user),
-                          fmt::format("{{token: {}}}", token_of(user)));
+                          fmt::format("{{token: \"{}\"}}", token_of(user)));
 }
 
 std::string ApiServer::write_kubeconfig(const std::string& file,
@@ -156,7 +163,7 @@ std::string ApiServer::write_kubeconfig(const std::string& file,
 kind: Config
 clusters:
 - name: test
-  cluster: {{server: "{}", certificate-authority: {}}}
+  cluster: {{server: "{}", certificate-authority: "{}"}}
 users:
 - name: test
   user: {}
@@ -227,11 +234,11 @@ bool ApiServer::etcd_healthy() const {
 }
 
 void ApiServer::stop_etcd() {
-  etcd_->stop();
+  stop(etcd_);
 }
 
 void ApiServer::kill_etcd() {
-  etcd_->kill();
+  etcd_.reset();
 }
 
 std::vector<std::string> ApiServer::api_server_command() const {
@@ -242,7 +249,7 @@ std::vector<std::string> ApiServer::api_server_command() const {
           "--tls-cert-file=" + serving_.cert_file,
           "--tls-private-key-file=" + serving_.key_file,
           "--client-ca-file=" + ca_file(),
-          "--token-auth-file=" + dir_.file("tokens.csv"),
+          "--token-auth-file=" + write_tokens(),
           "--authorization-mode=RBAC",
           "--disable-admission-plugins=ServiceAccount",
           "--service-account-issuer=https://kubernetes.default.svc",
@@ -254,7 +261,6 @@ std::vector<std::string> ApiServer::api_server_command() const {
 }
 
 void ApiServer::start_api_server() {
-  [[maybe_unused]] const std::string tokens = write_tokens();
   std::vector<std::string> command = api_server_command();
   command.insert(command.end(), flags_.begin(), flags_.end());
   spawn(api_server_, std::move(command));
@@ -271,11 +277,11 @@ void ApiServer::wait_until_ready() {
 }
 
 void ApiServer::stop_api_server() {
-  api_server_->stop();
+  stop(api_server_);
 }
 
 void ApiServer::kill_api_server() {
-  api_server_->kill();
+  api_server_.reset();
 }
 
 void ApiServer::start_controller_manager() {
@@ -296,7 +302,7 @@ void ApiServer::start_controller_manager() {
 }
 
 void ApiServer::stop_controller_manager() {
-  controller_manager_->stop();
+  stop(controller_manager_);
 }
 
 std::int64_t ApiServer::compact_etcd() {
