@@ -74,7 +74,7 @@ class Editor {
       return true;
     }
     const YamlNode* node = source_.node(pointer);
-    if (node == nullptr || node->flow || node->aliased || before.empty()) {
+    if (node == nullptr || node->flow || before.empty()) {
       return false;
     }
     if (before.is_object() && after.is_object()) {

@@ -8,6 +8,7 @@ namespace {
 
 struct Row {
   std::string_view kind;
+  std::string_view group;
   PodPath path;
 };
 
@@ -16,25 +17,43 @@ constexpr PodPath kTemplate{"/spec/template", "spec.template"};
 constexpr PodPath kJobTemplate{"/spec/jobTemplate/spec/template", "spec.jobTemplate.spec.template"};
 
 constexpr std::array<Row, 8> kKinds = {{
-    {"Pod", kItself},
-    {"Deployment", kTemplate},
-    {"StatefulSet", kTemplate},
-    {"DaemonSet", kTemplate},
-    {"ReplicaSet", kTemplate},
-    {"ReplicationController", kTemplate},
-    {"Job", kTemplate},
-    {"CronJob", kJobTemplate},
+    {"Pod", "", kItself},
+    {"Deployment", "apps", kTemplate},
+    {"StatefulSet", "apps", kTemplate},
+    {"DaemonSet", "apps", kTemplate},
+    {"ReplicaSet", "apps", kTemplate},
+    {"ReplicationController", "", kTemplate},
+    {"Job", "batch", kTemplate},
+    {"CronJob", "batch", kJobTemplate},
 }};
+
+// Where apps/v1 came from.
+constexpr std::string_view kOldGroup = "extensions";
+
+bool is_of_group(std::string_view api_version, std::string_view group) noexcept {
+  if (api_version.empty()) {
+    return true;
+  }
+  const std::size_t slash = api_version.find('/');
+  const std::string_view named =
+      slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+  return named == group || (named == kOldGroup && group == "apps");
+}
 
 }  // namespace
 
-std::optional<PodPath> pod_path(std::string_view kind) noexcept {
+std::optional<PodPath> pod_path(std::string_view api_version, std::string_view kind) noexcept {
   for (const Row& row : kKinds) {
-    if (row.kind == kind) {
+    if (row.kind == kind && is_of_group(api_version, row.group)) {
       return row.path;
     }
   }
   return std::nullopt;
+}
+
+std::optional<PodPath> pod_path(const base::Json& object) noexcept {
+  return pod_path(base::text_of(base::find(object, "apiVersion")),
+                  base::text_of(base::find(object, "kind")));
 }
 
 const base::Json* pod_at(const base::Json& object, const PodPath& path) {

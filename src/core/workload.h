@@ -1,4 +1,4 @@
-// Where the Pod is inside the objects we handle. Pure; any thread.
+// Which objects have a Pod in them, and where. Pure; any thread.
 
 #pragma once
 
@@ -14,8 +14,11 @@ struct PodPath {
   std::string_view dotted;   // "spec.template", for people.
 };
 
-/// Nothing for kinds that make no Pods.
-[[nodiscard]] std::optional<PodPath> pod_path(std::string_view kind) noexcept;
+/// Nothing for objects that make no Pods. A Job of somebody else's API group is not our Job; an
+/// object that does not say its apiVersion is taken by its kind.
+[[nodiscard]] std::optional<PodPath> pod_path(std::string_view api_version,
+                                              std::string_view kind) noexcept;
+[[nodiscard]] std::optional<PodPath> pod_path(const base::Json& object) noexcept;
 
 /// The Pod or pod template at `path` in `object`; null where it is missing.
 [[nodiscard]] const base::Json* pod_at(const base::Json& object, const PodPath& path);

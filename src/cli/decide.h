@@ -1,0 +1,35 @@
+// The decision for one object of any kind: what inject does, and what explain says.
+
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "core/decision.h"
+#include "core/pod_facts.h"
+#include "core/policy.h"
+#include "core/template.h"
+#include "core/workload.h"
+
+namespace injector::cli {
+
+struct DecisionContext {
+  core::Template tpl;
+  core::Policy policy;
+  std::map<std::string, core::MetaFacts> namespaces;  // By name; empty: nothing is known of any.
+};
+
+struct DecidedObject {
+  core::PodPath path;
+  core::PodFacts facts;
+  core::Decision decision;  // Points into the context's template.
+};
+
+/// Nothing for an object that has no Pod in it; an Error names what is malformed in one that has.
+[[nodiscard]] base::Result<std::optional<DecidedObject>> decide_object(
+    const base::Json& object, const DecisionContext& context);
+
+}  // namespace injector::cli

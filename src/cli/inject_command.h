@@ -1,0 +1,18 @@
+// inject and uninject: the sidecar into files, and out of them again.
+
+#pragma once
+
+#include "cli/decide.h"
+#include "cli/objects.h"
+#include "cli/streams.h"
+
+namespace injector::cli {
+
+[[nodiscard]] int run_inject(const RewriteOptions& options, const DecisionContext& context,
+                             const Streams& streams);
+
+/// Takes out what the status annotation of an object says was put in.
+[[nodiscard]] int run_uninject(const RewriteOptions& options, const core::Policy& policy,
+                               const Streams& streams);
+
+}  // namespace injector::cli

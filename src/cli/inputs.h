@@ -1,0 +1,23 @@
+// -f: files, directories, standard input.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace injector::cli {
+
+inline constexpr const char* kStandardInput = "-";
+
+/// The files that the arguments of -f mean, in their order. A directory means its *.yaml, *.yml and
+/// *.json, sorted; not those of its subdirectories. A missing file or an empty directory is an
+/// error.
+[[nodiscard]] base::Result<std::vector<std::string>> expand_inputs(
+    const std::vector<std::string>& arguments);
+
+/// The whole of a small file (a template, one object), or of standard input for "-".
+[[nodiscard]] base::Result<std::string> read_input(const std::string& path, std::istream& in);
+
+}  // namespace injector::cli
