@@ -44,7 +44,9 @@ bool takes_value(std::string_view name) {
   return name == "add" || name == "replace" || name == "test";
 }
 
-bool takes_from(std::string_view name) { return name == "copy" || name == "move"; }
+bool takes_from(std::string_view name) {
+  return name == "copy" || name == "move";
+}
 
 Result<Operation> read_operation(const Json& source) {
   Operation operation;
@@ -190,7 +192,8 @@ class PatchedDocument {
     if (!target) {
       return target.error();
     }
-    if (Result<void> fits = check_nesting(operation.path, extent_of(*operation.value).depth); !fits) {
+    if (Result<void> fits = check_nesting(operation.path, extent_of(*operation.value).depth);
+        !fits) {
       return fits;
     }
     *target.value() = *operation.value;
@@ -344,8 +347,8 @@ Result<Json> apply_json_patch(const Json& document, const Json& operations) {
   for (const Json& source : operations) {
     ++number;
     Result<Operation> operation = read_operation(source);
-    Result<void> done = operation ? patched.apply(operation.value())
-                                  : Result<void>(std::move(operation).error());
+    Result<void> done =
+        operation ? patched.apply(operation.value()) : Result<void>(std::move(operation).error());
     if (!done) {
       return base::annotate(done.error(), describe(number, source));
     }

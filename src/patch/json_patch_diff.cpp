@@ -157,8 +157,8 @@ class PatchWriter {
 
   void diff_keyed(const Json& original, const Json& modified, const Sources& sources,
                   const Schema& schema) {
-    const auto kept = static_cast<std::size_t>(
-        std::count_if(sources.begin(), sources.end(), [](std::size_t from) { return from != kNone; }));
+    const auto kept = static_cast<std::size_t>(std::count_if(
+        sources.begin(), sources.end(), [](std::size_t from) { return from != kNone; }));
     if (kept == 0 && !original.empty()) {
       diff_whole(original, modified);
       return;
@@ -171,8 +171,7 @@ class PatchWriter {
         ++size;
         continue;
       }
-      at(std::to_string(place),
-         [&] { diff(original[sources[place]], modified[place], &schema); });
+      at(std::to_string(place), [&] { diff(original[sources[place]], modified[place], &schema); });
     }
   }
 
@@ -200,13 +199,13 @@ class PatchWriter {
   // --- Lists by position
 
   void diff_lists(const Json& original, const Json& modified) {
-    const auto heads =
-        std::mismatch(original.begin(), original.end(), modified.begin(), modified.end(), base::same);
+    const auto heads = std::mismatch(original.begin(), original.end(), modified.begin(),
+                                     modified.end(), base::same);
     const auto head = static_cast<std::size_t>(heads.first - original.begin());
     const std::size_t shorter = std::min(original.size(), modified.size());
     std::size_t tail = 0;
-    while (tail < shorter - head && base::same(original[original.size() - 1 - tail],
-                                               modified[modified.size() - 1 - tail])) {
+    while (tail < shorter - head &&
+           base::same(original[original.size() - 1 - tail], modified[modified.size() - 1 - tail])) {
       ++tail;
     }
     if (head + tail == 0 && !original.empty()) {
@@ -216,8 +215,7 @@ class PatchWriter {
     diff_middle(original, modified, head, tail);
   }
 
-  void diff_middle(const Json& original, const Json& modified, std::size_t head,
-                   std::size_t tail) {
+  void diff_middle(const Json& original, const Json& modified, std::size_t head, std::size_t tail) {
     const std::size_t before = original.size() - tail;
     const std::size_t after = modified.size() - tail;
     const std::size_t common = std::min(before, after);

@@ -128,13 +128,14 @@ bool HttpEngine::answer(Connection& connection) {
   connection_ = &connection;
   client_stays_ = false;
   body_read_ = false;
+  stays_ = false;
   connection.begin_request(limits_.head_bytes + 2 * limits_.body_bytes + kFramingAllowance,
                            now + limits_.body);
   bool ignored = false;  // httplib's idea of whether to close; ours knows more.
   const bool served = process_request(connection, false, ignored,
                                       [this](httplib::Request& request) { set_up(request); });
   const bool sent = connection.flush(std::chrono::steady_clock::now() + limits_.reply);
-  return served && sent && client_stays_ && body_read_ && !draining_;
+  return served && sent && stays_;
 }
 
 /// After the head has been parsed; not called for one that cannot be.
@@ -281,11 +282,13 @@ void HttpEngine::run(const Route& route, const httplib::Request& request, std::s
 }
 
 /// Headers that depend on how the request went; called once for every reply.
-void HttpEngine::finish(const httplib::Request& request, httplib::Response& response) const {
+void HttpEngine::finish(const httplib::Request& request, httplib::Response& response) {
+  // Decided once: draining may begin any moment, and the client believes what the header says.
+  stays_ = client_stays_ && body_read_ && !draining_;
   response.headers.erase("Keep-Alive");
   response.headers.erase("Accept-Ranges");
   response.headers.erase("Connection");
-  if (!client_stays_ || !body_read_ || draining_) {
+  if (!stays_) {
     response.set_header("Connection", "close");
   } else if (request.version == "HTTP/1.0") {
     response.set_header("Connection", "keep-alive");

@@ -37,7 +37,7 @@ class HttpEngine final : private httplib::Server {
   HandlerResponse before_routing(const httplib::Request& request, httplib::Response& response);
   void answer_post(const httplib::Request& request, httplib::Response& response,
                    const httplib::ContentReader& read);
-  void finish(const httplib::Request& request, httplib::Response& response) const;
+  void finish(const httplib::Request& request, httplib::Response& response);
 
   [[nodiscard]] bool refuse(const httplib::Request& request, httplib::Response& response) const;
   [[nodiscard]] std::optional<HttpReply> refusal(const httplib::Request& request) const;
@@ -57,6 +57,7 @@ class HttpEngine final : private httplib::Server {
   Connection* connection_ = nullptr;  // The request's, during answer().
   bool client_stays_ = false;         // It wants to send another request...
   bool body_read_ = false;            // ...and the next byte would be its first.
+  bool stays_ = false;                // What the reply told the client.
 };
 
 }  // namespace injector::webhook

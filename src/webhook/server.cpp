@@ -151,6 +151,8 @@ bool Server::Pool::stop(base::Duration grace) {
   seats_.bell().ring();
   keeper_.join();
   join_workers();
+  const auto everyone = [](const Connection&, TimePoint) { return true; };
+  parking_.take_if(everyone, kAll).clear();
   log_.info("stopped", {{"server", options_.name}, {"cut_short", cut_short_}});
   return !cut_short_;
 }
@@ -273,8 +275,6 @@ bool Server::Pool::finished() const {
 void Server::Pool::send_workers_home() {
   cut_short_ = seats_.taken() > 0;
   cut_off_.ring();
-  const auto everyone = [](const Connection&, TimePoint) { return true; };
-  parking_.take_if(everyone, kAll).clear();
   parking_.dismiss();
 }
 

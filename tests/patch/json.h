@@ -24,6 +24,8 @@ inline std::string shown(const base::Result<base::Json>& result) {
   return result ? codec::write_json(result.value()) : "error: " + result.error().message;
 }
 
-inline std::string shown(const base::Json& value) { return codec::write_json(value); }
+inline std::string shown(const base::Json& value) {
+  return codec::write_json(value);
+}
 
 }  // namespace injector::patch

@@ -1,6 +1,7 @@
+#include "patch/json_patch.h"
+
 #include <catch2/catch.hpp>
 
-#include "patch/json_patch.h"
 #include "patch/merge_patch.h"
 #include "tests/patch/json.h"
 
@@ -39,7 +40,8 @@ TEST_CASE("json patch: the six operations", "[patch]") {
 TEST_CASE("json patch: the empty path is the whole document", "[patch]") {
   CHECK(applied(R"({"a":1})"_j, R"([{"op":"replace","path":"","value":[1]}])"_j) == "[1]");
   CHECK(applied(R"({"a":1})"_j, R"([{"op":"add","path":"","value":[1]}])"_j) == "[1]");
-  CHECK(applied(R"({"a":{"b":1}})"_j, R"([{"op":"move","from":"/a","path":""}])"_j) == R"({"b":1})");
+  CHECK(applied(R"({"a":{"b":1}})"_j, R"([{"op":"move","from":"/a","path":""}])"_j) ==
+        R"({"b":1})");
   CHECK(applied(R"({"a":1})"_j, R"([{"op":"test","path":"","value":{"a":1}}])"_j) == R"({"a":1})");
   CHECK_FALSE(apply_json_patch(R"({"a":1})"_j, R"([{"op":"remove","path":""}])"_j));
 }
@@ -61,16 +63,26 @@ TEST_CASE("json patch: an error names the operation by number", "[patch]") {
 TEST_CASE("json patch: places that are not there are errors", "[patch]") {
   const Json document = R"({"a":[1,2],"b":null,"c":"s"})"_j;
   for (const char* operation : {
-           R"({"op":"add","path":"/x/y","value":1})",     R"({"op":"add","path":"/b/y","value":1})",
-           R"({"op":"add","path":"/c/y","value":1})",     R"({"op":"add","path":"/a/3","value":1})",
-           R"({"op":"add","path":"/a/01","value":1})",    R"({"op":"add","path":"/a/-1","value":1})",
-           R"({"op":"add","path":"/a/1e0","value":1})",   R"({"op":"add","path":"/a/ 1","value":1})",
-           R"({"op":"add","path":"/a/","value":1})",      R"({"op":"add","path":"/a/99999999999999999999","value":1})",
-           R"({"op":"remove","path":"/x"})",              R"({"op":"remove","path":"/a/2"})",
-           R"({"op":"remove","path":"/a/-"})",            R"({"op":"replace","path":"/x","value":1})",
-           R"({"op":"replace","path":"/a/2","value":1})", R"({"op":"replace","path":"/a/-","value":1})",
-           R"({"op":"move","from":"/x","path":"/y"})",    R"({"op":"copy","from":"/x","path":"/y"})",
-           R"({"op":"move","from":"/a","path":"/a/0"})",  R"({"op":"test","path":"/x","value":null})",
+           R"({"op":"add","path":"/x/y","value":1})",
+           R"({"op":"add","path":"/b/y","value":1})",
+           R"({"op":"add","path":"/c/y","value":1})",
+           R"({"op":"add","path":"/a/3","value":1})",
+           R"({"op":"add","path":"/a/01","value":1})",
+           R"({"op":"add","path":"/a/-1","value":1})",
+           R"({"op":"add","path":"/a/1e0","value":1})",
+           R"({"op":"add","path":"/a/ 1","value":1})",
+           R"({"op":"add","path":"/a/","value":1})",
+           R"({"op":"add","path":"/a/99999999999999999999","value":1})",
+           R"({"op":"remove","path":"/x"})",
+           R"({"op":"remove","path":"/a/2"})",
+           R"({"op":"remove","path":"/a/-"})",
+           R"({"op":"replace","path":"/x","value":1})",
+           R"({"op":"replace","path":"/a/2","value":1})",
+           R"({"op":"replace","path":"/a/-","value":1})",
+           R"({"op":"move","from":"/x","path":"/y"})",
+           R"({"op":"copy","from":"/x","path":"/y"})",
+           R"({"op":"move","from":"/a","path":"/a/0"})",
+           R"({"op":"test","path":"/x","value":null})",
        }) {
     INFO(operation);
     Json operations = Json::array();
@@ -81,11 +93,17 @@ TEST_CASE("json patch: places that are not there are errors", "[patch]") {
 
 TEST_CASE("json patch: operations of the wrong shape are errors", "[patch]") {
   for (const char* operations : {
-           R"({"op":"add","path":"/a","value":1})", R"([null])", R"([{"path":"/a"}])",
-           R"([{"op":"ADD","path":"/a","value":1}])", R"([{"op":"add","path":"/a"}])",
-           R"([{"op":"add","path":"a","value":1}])", R"([{"op":"add","path":1,"value":1}])",
-           R"([{"op":"add","value":1}])", R"([{"op":"copy","path":"/a"}])",
-           R"([{"op":"add","path":"/~","value":1}])", R"([{"op":"add","path":"/~2","value":1}])",
+           R"({"op":"add","path":"/a","value":1})",
+           R"([null])",
+           R"([{"path":"/a"}])",
+           R"([{"op":"ADD","path":"/a","value":1}])",
+           R"([{"op":"add","path":"/a"}])",
+           R"([{"op":"add","path":"a","value":1}])",
+           R"([{"op":"add","path":1,"value":1}])",
+           R"([{"op":"add","value":1}])",
+           R"([{"op":"copy","path":"/a"}])",
+           R"([{"op":"add","path":"/~","value":1}])",
+           R"([{"op":"add","path":"/~2","value":1}])",
        }) {
     INFO(operations);
     CHECK_FALSE(apply_json_patch(R"({"a":1})"_j, codec::read_json(operations).value()));
@@ -127,8 +145,9 @@ TEST_CASE("json patch diff: an appended container is one addition at the end", "
 }
 
 TEST_CASE("json patch diff: a missing parent is added once, as a whole", "[patch]") {
-  CHECK(difference(R"({"metadata":{}})"_j, R"({"metadata":{"annotations":{"a/b":"1","c":"2"}}})"_j) ==
-        R"([{"op":"add","path":"/metadata/annotations","value":{"a/b":"1","c":"2"}}])");
+  CHECK(
+      difference(R"({"metadata":{}})"_j, R"({"metadata":{"annotations":{"a/b":"1","c":"2"}}})"_j) ==
+      R"([{"op":"add","path":"/metadata/annotations","value":{"a/b":"1","c":"2"}}])");
 }
 
 TEST_CASE("json patch diff: paths are escaped", "[patch]") {
@@ -138,8 +157,9 @@ TEST_CASE("json patch diff: paths are escaped", "[patch]") {
 }
 
 TEST_CASE("json patch diff: keyed elements are matched by key", "[patch]") {
-  CHECK(difference(R"({"spec":{"containers":[{"name":"a"},{"name":"b","image":"1"},{"name":"c"}]}})"_j,
-                   R"({"spec":{"containers":[{"name":"n"},{"name":"b","image":"2"},{"name":"c"}]}})"_j) ==
+  CHECK(difference(
+            R"({"spec":{"containers":[{"name":"a"},{"name":"b","image":"1"},{"name":"c"}]}})"_j,
+            R"({"spec":{"containers":[{"name":"n"},{"name":"b","image":"2"},{"name":"c"}]}})"_j) ==
         R"([{"op":"remove","path":"/spec/containers/0"},)"
         R"({"op":"add","path":"/spec/containers/0","value":{"name":"n"}},)"
         R"({"op":"replace","path":"/spec/containers/1/image","value":"2"}])");

@@ -20,7 +20,9 @@ using base::Json;
 using base::Result;
 using tests::JsonGenerator;
 
-const Schema& pod_schema() { return *schema_for_kind("Pod"); }
+const Schema& pod_schema() {
+  return *schema_for_kind("Pod");
+}
 
 void check_same(const Result<Json>& got, const Json& expected) {
   if (!got || !base::same(got.value(), expected)) {
@@ -28,7 +30,8 @@ void check_same(const Result<Json>& got, const Json& expected) {
   }
 }
 
-TEST_CASE("strategic merge: applying the diff of two pods to the first gives the second", "[patch]") {
+TEST_CASE("strategic merge: applying the diff of two pods to the first gives the second",
+          "[patch]") {
   JsonGenerator generate(1);
   for (int round = 0; round < 2000; ++round) {
     const Json original = generate.pod();
@@ -48,7 +51,8 @@ TEST_CASE("strategic merge: the diff of a pod with itself is empty", "[patch]") 
   }
 }
 
-TEST_CASE("strategic merge: arbitrary documents give a value or an error, never a crash", "[patch]") {
+TEST_CASE("strategic merge: arbitrary documents give a value or an error, never a crash",
+          "[patch]") {
   JsonGenerator generate(3);
   int diffs = 0;
   int applies = 0;
@@ -147,7 +151,8 @@ double seconds(const std::function<void()>& work) {
   for (int run = 0; run < 3; ++run) {
     const auto start = std::chrono::steady_clock::now();
     work();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return best;
 }
@@ -245,8 +250,10 @@ TEST_CASE("patch: ten times the duplicates take about ten times as long", "[patc
     document["metadata"]["finalizers"] = std::move(list);
     return document;
   };
-  check_near_linear([&](std::size_t size) { return strategic_diff_work(make(size, 0), make(size, 1)); });
-  check_near_linear([&](std::size_t size) { return strategic_apply_work(make(size, 0), make(size, 1)); });
+  check_near_linear(
+      [&](std::size_t size) { return strategic_diff_work(make(size, 0), make(size, 1)); });
+  check_near_linear(
+      [&](std::size_t size) { return strategic_apply_work(make(size, 0), make(size, 1)); });
 }
 
 TEST_CASE("merge patch: ten times the members take about ten times as long", "[patch]") {

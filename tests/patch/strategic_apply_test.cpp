@@ -9,7 +9,7 @@ namespace {
 using base::Json;
 using base::Result;
 
-Result<Json> apply(const Json& original, const Json& patch) {
+Result<Json> patched(const Json& original, const Json& patch) {
   return apply_strategic(original, patch, *schema_for_kind("Pod"));
 }
 
@@ -19,7 +19,7 @@ Result<Json> apply_spec(const Json& original, const Json& patch) {
   Json change = Json::object();
   document["spec"] = original;
   change["spec"] = patch;
-  Result<Json> result = apply(document, change);
+  Result<Json> result = patched(document, change);
   return result ? Result<Json>(result.value().at("spec")) : result;
 }
 
@@ -28,7 +28,7 @@ Result<Json> apply_metadata(const Json& original, const Json& patch) {
   Json change = Json::object();
   document["metadata"] = original;
   change["metadata"] = patch;
-  Result<Json> result = apply(document, change);
+  Result<Json> result = patched(document, change);
   return result ? Result<Json>(result.value().at("metadata")) : result;
 }
 
@@ -45,17 +45,19 @@ TEST_CASE("strategic apply: members merge, nulls delete, unmatched nulls are ign
 }
 
 TEST_CASE("strategic apply: a value of another type replaces", "[patch]") {
-  check(apply_spec(R"({"a":1,"b":[1],"c":{"x":1}})"_j, R"({"a":1.0,"b":{"x":null,"y":1},"c":"s"})"_j),
-        R"({"a":1.0,"b":{"y":1},"c":"s"})"_j);
+  check(
+      apply_spec(R"({"a":1,"b":[1],"c":{"x":1}})"_j, R"({"a":1.0,"b":{"x":null,"y":1},"c":"s"})"_j),
+      R"({"a":1.0,"b":{"y":1},"c":"s"})"_j);
 }
 
 TEST_CASE("strategic apply: a new value loses nulls and directive maps, but keeps other directives",
           "[patch]") {
-  check(apply_spec(R"({})"_j,
-                   R"({"dnsConfig":{"a":null,"b":{"$patch":"delete","x":1},"c":{"d":null},
+  check(
+      apply_spec(R"({})"_j,
+                 R"({"dnsConfig":{"a":null,"b":{"$patch":"delete","x":1},"c":{"d":null},
                        "l":[null,{"$patch":"replace"},{"n":null,"m":1}],
                        "$setElementOrder/x":[1],"$retainKeys":["a"]}})"_j),
-        R"({"dnsConfig":{"c":{},"l":[null,{"m":1}],"$setElementOrder/x":[1],"$retainKeys":["a"]}})"_j);
+      R"({"dnsConfig":{"c":{},"l":[null,{"m":1}],"$setElementOrder/x":[1],"$retainKeys":["a"]}})"_j);
 }
 
 TEST_CASE("strategic apply: a new member that is a directive map does not appear", "[patch]") {
@@ -84,17 +86,19 @@ TEST_CASE("strategic apply: an unknown $patch on a map is an error", "[patch]") 
   }
 }
 
-TEST_CASE("strategic apply: elements merge by key, new ones come first without an order", "[patch]") {
+TEST_CASE("strategic apply: elements merge by key, new ones come first without an order",
+          "[patch]") {
   check(apply_spec(R"({"containers":[{"name":"a","image":"1"},{"name":"b"}]})"_j,
                    R"({"containers":[{"name":"n","x":null},{"name":"a","image":"2"}]})"_j),
         R"({"containers":[{"name":"n","x":null},{"name":"a","image":"2"},{"name":"b"}]})"_j);
 }
 
 TEST_CASE("strategic apply: $setElementOrder decides, live elements keep their place", "[patch]") {
-  check(apply_spec(R"({"containers":[{"name":"s"},{"name":"a"},{"name":"t"},{"name":"b"}]})"_j,
-                   R"({"$setElementOrder/containers":[{"name":"b"},{"name":"n"},{"name":"a"}],
+  check(
+      apply_spec(R"({"containers":[{"name":"s"},{"name":"a"},{"name":"t"},{"name":"b"}]})"_j,
+                 R"({"$setElementOrder/containers":[{"name":"b"},{"name":"n"},{"name":"a"}],
                        "containers":[{"name":"n"},{"name":"a","x":1}]})"_j),
-        R"({"containers":[{"name":"s"},{"name":"t"},{"name":"b"},{"name":"n"},{"name":"a","x":1}]})"_j);
+      R"({"containers":[{"name":"s"},{"name":"t"},{"name":"b"},{"name":"n"},{"name":"a","x":1}]})"_j);
 }
 
 TEST_CASE("strategic apply: $setElementOrder works without a list in the patch", "[patch]") {
@@ -107,7 +111,8 @@ TEST_CASE("strategic apply: $setElementOrder of a list that nobody has is ignore
   check(apply_spec(R"({})"_j, R"({"$setElementOrder/containers":[{"name":"b"}]})"_j), R"({})"_j);
 }
 
-TEST_CASE("strategic apply: $setElementOrder of a list new to the object drops directives", "[patch]") {
+TEST_CASE("strategic apply: $setElementOrder of a list new to the object drops directives",
+          "[patch]") {
   check(apply_spec(R"({})"_j, R"({"$setElementOrder/containers":[{"name":"a"},{"name":"b"}],
                                   "containers":[{"name":"a"},{"$patch":"delete","name":"c"},
                                                 {"name":"b"}]})"_j),
@@ -131,7 +136,8 @@ TEST_CASE("strategic apply: an order that the patch does not follow is an error"
                                    "containers":[{"name":"a"},{"$patch":"replace"}]})"_j));
   CHECK_FALSE(apply_spec(live, R"({"$setElementOrder/containers":"a"})"_j));
   CHECK_FALSE(apply_spec(live, R"({"$setElementOrder/containers":[{"x":"a"}]})"_j));
-  CHECK_FALSE(apply_spec(live, R"({"$setElementOrder/containers":[{"name":"a"}],"containers":1})"_j));
+  CHECK_FALSE(
+      apply_spec(live, R"({"$setElementOrder/containers":[{"name":"a"}],"containers":1})"_j));
   CHECK_FALSE(apply_spec(live, R"({"$setElementOrder":[{"name":"a"}]})"_j));
 }
 
@@ -141,8 +147,9 @@ TEST_CASE("strategic apply: an order for two empty lists is an error", "[patch]"
 }
 
 TEST_CASE("strategic apply: $patch delete removes every element of that key", "[patch]") {
-  check(apply_spec(R"({"containers":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":2}]})"_j,
-                   R"({"containers":[{"$patch":"delete","name":"a"},{"$patch":"delete","name":"z"}]})"_j),
+  check(apply_spec(
+            R"({"containers":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":2}]})"_j,
+            R"({"containers":[{"$patch":"delete","name":"a"},{"$patch":"delete","name":"z"}]})"_j),
         R"({"containers":[{"name":"b"}]})"_j);
 }
 
@@ -160,10 +167,13 @@ TEST_CASE("strategic apply: other directives in list elements are errors", "[pat
 }
 
 TEST_CASE("strategic apply: elements without their merge key are errors", "[patch]") {
-  CHECK_FALSE(apply_spec(R"({"containers":[{"name":"a"}]})"_j, R"({"containers":[{"image":"x"}]})"_j));
-  CHECK_FALSE(apply_spec(R"({"containers":[{"image":"x"}]})"_j, R"({"containers":[{"name":"a"}]})"_j));
+  CHECK_FALSE(
+      apply_spec(R"({"containers":[{"name":"a"}]})"_j, R"({"containers":[{"image":"x"}]})"_j));
+  CHECK_FALSE(
+      apply_spec(R"({"containers":[{"image":"x"}]})"_j, R"({"containers":[{"name":"a"}]})"_j));
   CHECK_FALSE(apply_spec(R"({"containers":[{"name":"a"}]})"_j, R"({"containers":["a"]})"_j));
-  CHECK_FALSE(apply_spec(R"({"containers":[{"name":null}]})"_j, R"({"containers":[{"name":null}]})"_j));
+  CHECK_FALSE(
+      apply_spec(R"({"containers":[{"name":null}]})"_j, R"({"containers":[{"name":null}]})"_j));
 }
 
 TEST_CASE("strategic apply: an empty patch list changes nothing", "[patch]") {
@@ -172,7 +182,8 @@ TEST_CASE("strategic apply: an empty patch list changes nothing", "[patch]") {
 }
 
 TEST_CASE("strategic apply: an atomic list is replaced raw", "[patch]") {
-  check(apply_spec(R"({"tolerations":[{"key":"a"}]})"_j, R"({"tolerations":[{"key":null},{"$patch":"x"}]})"_j),
+  check(apply_spec(R"({"tolerations":[{"key":"a"}]})"_j,
+                   R"({"tolerations":[{"key":null},{"$patch":"x"}]})"_j),
         R"({"tolerations":[{"key":null},{"$patch":"x"}]})"_j);
 }
 
@@ -197,10 +208,11 @@ TEST_CASE("strategic apply: a key that $retainKeys does not list is an error", "
 
 TEST_CASE("strategic apply: scalars merge as a set, new ones first", "[patch]") {
   check(apply_metadata(R"({"finalizers":["b","a"]})"_j, R"({"finalizers":["c","a"]})"_j),
-        R"({"finalizers":["b","c","a"]})"_j);
+        R"({"finalizers":["c","b","a"]})"_j);
 }
 
-TEST_CASE("strategic apply: $deleteFromPrimitiveList removes scalars, from atomic lists too", "[patch]") {
+TEST_CASE("strategic apply: $deleteFromPrimitiveList removes scalars, from atomic lists too",
+          "[patch]") {
   check(apply_metadata(R"({"finalizers":["b","a","b"]})"_j,
                        R"({"$deleteFromPrimitiveList/finalizers":["b"]})"_j),
         R"({"finalizers":["a"]})"_j);
@@ -221,13 +233,13 @@ TEST_CASE("strategic apply: the patch and the original stay as they were", "[pat
   const Json patch = R"({"spec":{"containers":[{"name":"a","x":null}]}})"_j;
   const Json original_before = original;
   const Json patch_before = patch;
-  REQUIRE(apply(original, patch).has_value());
+  REQUIRE(patched(original, patch).has_value());
   CHECK(base::same(original, original_before));
   CHECK(base::same(patch, patch_before));
 }
 
 TEST_CASE("strategic apply: key order is the original's, new keys follow", "[patch]") {
-  CHECK(shown(apply(R"({"z":1,"a":2,"m":3})"_j, R"({"m":null,"b":4,"z":5})"_j)) ==
+  CHECK(shown(patched(R"({"z":1,"a":2,"m":3})"_j, R"({"m":null,"b":4,"z":5})"_j)) ==
         R"({"z":5,"a":2,"b":4})");
 }
 

@@ -69,8 +69,9 @@ TEST_CASE("strategic diff: known objects recurse into members", "[patch]") {
 }
 
 TEST_CASE("strategic diff: a list without merge key is replaced whole", "[patch]") {
-  check(diff_spec("tolerations", R"([{"key":"a"},{"key":"b"}])"_j, R"([{"key":"b"},{"key":"a"}])"_j),
-        R"({"tolerations":[{"key":"b"},{"key":"a"}]})"_j);
+  check(
+      diff_spec("tolerations", R"([{"key":"a"},{"key":"b"}])"_j, R"([{"key":"b"},{"key":"a"}])"_j),
+      R"({"tolerations":[{"key":"b"},{"key":"a"}]})"_j);
 }
 
 TEST_CASE("strategic diff: changed unknown objects and lists are replaced whole", "[patch]") {
@@ -128,15 +129,17 @@ TEST_CASE("strategic diff: a volume lists the keys it retains", "[patch]") {
 }
 
 TEST_CASE("strategic diff: an added volume has no retained keys", "[patch]") {
-  check(diff_spec("volumes", R"([{"name":"a"}])"_j, R"([{"name":"a"},{"name":"b","emptyDir":{}}])"_j),
-        R"({"$setElementOrder/volumes":[{"name":"a"},{"name":"b"}],
+  check(
+      diff_spec("volumes", R"([{"name":"a"}])"_j, R"([{"name":"a"},{"name":"b","emptyDir":{}}])"_j),
+      R"({"$setElementOrder/volumes":[{"name":"a"},{"name":"b"}],
             "volumes":[{"name":"b","emptyDir":{}}]})"_j);
 }
 
 TEST_CASE("strategic diff: a deployment's strategy lists the keys it retains", "[patch]") {
-  check(diff(R"({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})"_j,
-             R"({"spec":{"strategy":{"type":"Recreate"}}})"_j, "Deployment"),
-        R"({"spec":{"strategy":{"type":"Recreate","rollingUpdate":null,"$retainKeys":["type"]}}})"_j);
+  check(
+      diff(R"({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})"_j,
+           R"({"spec":{"strategy":{"type":"Recreate"}}})"_j, "Deployment"),
+      R"({"spec":{"strategy":{"type":"Recreate","rollingUpdate":null,"$retainKeys":["type"]}}})"_j);
 }
 
 TEST_CASE("strategic diff: scalars are added and deleted as a set", "[patch]") {
@@ -145,20 +148,23 @@ TEST_CASE("strategic diff: scalars are added and deleted as a set", "[patch]") {
             "finalizers":["d","c"]})"_j);
 }
 
-TEST_CASE("strategic diff: an unchanged unsorted set of scalars gets an order, as upstream", "[patch]") {
+TEST_CASE("strategic diff: an unchanged unsorted set of scalars gets an order, as upstream",
+          "[patch]") {
   check(diff_finalizers(R"(["b","a"])"_j, R"(["b","a"])"_j),
         R"({"$setElementOrder/finalizers":["b","a"]})"_j);
 }
 
-TEST_CASE("strategic diff: a set of scalars that becomes sorted gets nothing, as upstream", "[patch]") {
+TEST_CASE("strategic diff: a set of scalars that becomes sorted gets nothing, as upstream",
+          "[patch]") {
   check(diff_finalizers(R"(["b","a"])"_j, R"(["a","b"])"_j), R"({})"_j);
 }
 
 TEST_CASE("strategic diff: duplicate keys are paired from the last to the first", "[patch]") {
-  check(diff_spec("containers",
-                  R"([{"name":"a","ports":[{"containerPort":1,"n":1},{"containerPort":1,"n":2}]}])"_j,
-                  R"([{"name":"a","ports":[{"containerPort":1,"n":1}]}])"_j),
-        R"({"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a",
+  check(
+      diff_spec("containers",
+                R"([{"name":"a","ports":[{"containerPort":1,"n":1},{"containerPort":1,"n":2}]}])"_j,
+                R"([{"name":"a","ports":[{"containerPort":1,"n":1}]}])"_j),
+      R"({"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a",
             "$setElementOrder/ports":[{"containerPort":1}],
             "ports":[{"containerPort":1,"n":1},{"$patch":"delete","containerPort":1}]}]})"_j);
 }
@@ -176,15 +182,13 @@ TEST_CASE("strategic diff: every kind reaches its containers", "[patch]") {
     const char* path;
   };
 
-  for (const Case& each : {Case{"Pod", "/spec"}, Case{"PodTemplateSpec", "/spec"},
-                           Case{"PodTemplate", "/template/spec"},
-                           Case{"Deployment", "/spec/template/spec"},
-                           Case{"StatefulSet", "/spec/template/spec"},
-                           Case{"DaemonSet", "/spec/template/spec"},
-                           Case{"ReplicaSet", "/spec/template/spec"},
-                           Case{"ReplicationController", "/spec/template/spec"},
-                           Case{"Job", "/spec/template/spec"},
-                           Case{"CronJob", "/spec/jobTemplate/spec/template/spec"}}) {
+  for (const Case& each :
+       {Case{"Pod", "/spec"}, Case{"PodTemplateSpec", "/spec"},
+        Case{"PodTemplate", "/template/spec"}, Case{"Deployment", "/spec/template/spec"},
+        Case{"StatefulSet", "/spec/template/spec"}, Case{"DaemonSet", "/spec/template/spec"},
+        Case{"ReplicaSet", "/spec/template/spec"},
+        Case{"ReplicationController", "/spec/template/spec"}, Case{"Job", "/spec/template/spec"},
+        Case{"CronJob", "/spec/jobTemplate/spec/template/spec"}}) {
     INFO(each.kind);
     Json left = Json::object();
     Json right = Json::object();

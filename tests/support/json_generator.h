@@ -70,7 +70,9 @@ class JsonGenerator {
  private:
   using Names = std::initializer_list<std::string_view>;
 
-  base::Json pick(Names choices) { return base::Json(std::string(choices.begin()[below(choices.size())])); }
+  base::Json pick(Names choices) {
+    return base::Json(std::string(choices.begin()[below(choices.size())]));
+  }
 
   base::Json list(std::size_t depth) {
     base::Json items = base::Json::array();
@@ -88,7 +90,9 @@ class JsonGenerator {
     return members;
   }
 
-  std::string key() { return pick({"", "a", "b", "c", "~1", "x/y", "0", "-", "name"}).get<std::string>(); }
+  std::string key() {
+    return pick({"", "a", "b", "c", "~1", "x/y", "0", "-", "name"}).get<std::string>();
+  }
 
   base::Json changed_object(const base::Json& from, std::size_t depth) {
     base::Json members = base::Json::object();
@@ -180,9 +184,10 @@ class JsonGenerator {
         container["ports"] = ports();
       }
       if (chance(40)) {
-        container["volumeMounts"] = keyed("mountPath", {"/a", "/b", "/a/b"}, [this](base::Json& mount) {
-          mount["name"] = pick({"data", "tmp"});
-        });
+        container["volumeMounts"] =
+            keyed("mountPath", {"/a", "/b", "/a/b"}, [this](base::Json& mount) {
+              mount["name"] = pick({"data", "tmp"});
+            });
       }
       if (chance(40)) {
         container["securityContext"] = base::Json{{"runAsUser", below(3)}};

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <latch>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,19 +94,27 @@ TEST_CASE("server: draining under load fails no request", "[webhook]") {
   std::atomic<int> answered{0};
   std::atomic<int> failures{0};
   std::atomic<int> closed_by_server{0};
-  std::atomic<bool> routed{true};  // The cluster still sends us traffic.
+  std::atomic<bool> routed{true};  // The cluster still sends us new connections.
+  std::atomic<int> connecting{0};
+  const auto next_connection = [&]() -> std::optional<TlsClient> {
+    ++connecting;
+    std::optional<TlsClient> client;
+    if (routed) {
+      client.emplace(test.server->port());
+      failures += client->connected() ? 0 : 1;
+    }
+    --connecting;
+    return client;
+  };
   const auto drive = [&] {
-    while (routed) {
-      TlsClient client = test.connect();
-      bool open = client.connected();
-      failures += open ? 0 : 1;
-      while (open && routed) {
-        const auto answer = client.ask(post(R"({"kind":"AdmissionReview"})"));
+    while (auto client = next_connection()) {
+      for (bool open = client->connected(); open;) {
+        const auto answer = client->ask(post(R"({"kind":"AdmissionReview"})"));
         failures += answer && answer->status == 200 ? 0 : 1;
-        answered += 1;
+        ++answered;
         open = answer && answer->header("connection") != "close";
-        closed_by_server += open ? 0 : 1;
       }
+      ++closed_by_server;
     }
   };
   std::vector<std::jthread> clients;
@@ -118,7 +127,9 @@ TEST_CASE("server: draining under load fails no request", "[webhook]") {
   CHECK(eventually(more(300)));
   test.server->begin_drain();
   CHECK(eventually(more(300)));
-  routed = false;  // What is in flight now is finished by stop().
+  routed = false;
+  CHECK(eventually([&connecting] { return connecting == 0; }));
+  // Connections that have just been made and requests in flight are finished by stop().
   CHECK(test.server->stop(seconds(20)));
   clients.clear();
   CHECK(failures == 0);

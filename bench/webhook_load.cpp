@@ -1,0 +1,71 @@
+// A constant answer over TLS, by our server and by an untuned httplib::SSLServer, for a load
+// generator to compare. See bench/webhook_load.sh.
+//
+//   webhook_load FOLDER    writes two certificates there, prints two ports, serves until stdin ends
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <httplib.h>
+
+#include "base/log.h"
+#include "tls/certificate.h"
+#include "tls/serving_certificate.h"
+#include "webhook/server.h"
+
+namespace injector {
+namespace {
+
+const std::string kAnswer(300, 'a');
+
+int run(const std::filesystem::path& folder) {
+  const tls::Validity one_day{std::chrono::system_clock::now(), std::chrono::hours(24)};
+  const auto ca = tls::make_ca("bench", one_day).value();
+  const auto pair = tls::make_serving_certificate(ca, {"localhost", "127.0.0.1"}, one_day).value();
+  const std::string certificate_path = (folder / "tls.crt").string();
+  const std::string key_path = (folder / "tls.key").string();
+  std::ofstream(certificate_path) << pair.certificate.pem();
+  std::ofstream(key_path) << pair.key.pem();
+
+  const base::Logger log = base::Logger::silent();
+  const auto certificate =
+      tls::ServingCertificate::create({pair.certificate.pem(), pair.key.pem(), ""}, log).value();
+  webhook::ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  const auto constant = [](std::string_view) { return webhook::HttpReply{200, kAnswer}; };
+  webhook::Server ours(options, webhook::mutate_routes(constant), certificate.get(), log);
+  if (auto started = ours.start(); !started) {
+    std::cerr << started.error().message << "\n";
+    return 1;
+  }
+
+  httplib::SSLServer stock(certificate_path.c_str(), key_path.c_str());
+  stock.Post("/mutate", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(kAnswer, "application/json");
+  });
+  const int stock_port = stock.bind_to_any_port("127.0.0.1");
+  std::jthread stock_thread([&stock] { stock.listen_after_bind(); });
+
+  std::cout << ours.port() << " " << stock_port << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    const webhook::ServerStats stats = ours.stats();
+    std::cout << "connections accepted " << stats.accepted << ", workers " << stats.workers
+              << std::endl;
+  }
+  stock.stop();
+  return ours.stop(std::chrono::seconds(5)) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace injector
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: webhook_load FOLDER\n";
+    return 2;
+  }
+  return injector::run(argv[1]);
+}
