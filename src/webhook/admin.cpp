@@ -28,6 +28,13 @@ class Report {
     passed_ = passed_ && result.has_value();
   }
 
+  /// A failure that is worth a line and does not make the probe fail.
+  void add_note(const std::string& name, const Result<void>& result) {
+    lines_ += result ? "[+]" + name + " ok\n"
+                     : "[!]" + name +
+                           " failed, the last good state serves: " + result.error().message + "\n";
+  }
+
   [[nodiscard]] HttpReply reply(const std::string& probe, bool verbose) && {
     if (!passed_) {
       return {503, std::move(lines_) + probe + " check failed\n", kText};
@@ -82,6 +89,11 @@ void Health::add_readiness_check(std::string name, Check check) {
   readiness_.push_back({std::move(name), std::move(check)});
 }
 
+void Health::add_note(std::string name, Check check) {
+  const base::MutexLock lock(mutex_);
+  notes_.push_back({std::move(name), std::move(check)});
+}
+
 void Health::add_liveness_check(std::string name, Check check) {
   const base::MutexLock lock(mutex_);
   liveness_.push_back({std::move(name), std::move(check)});
@@ -99,11 +111,16 @@ HttpReply Health::liveness(bool verbose) const {
 
 HttpReply Health::readiness(bool verbose) const {
   std::vector<NamedCheck> checks;
+  std::vector<NamedCheck> notes;
   {
     const base::MutexLock lock(mutex_);
     checks = readiness_;
+    notes = notes_;
   }
   Report report = run_checks(checks);
+  for (const NamedCheck& note : notes) {
+    report.add_note(note.name, run_check(note.check));
+  }
   report.add("shutdown", draining_ ? Result<void>(base::Error{base::ErrorCode::Unavailable,
                                                               "process is shutting down"})
                                    : Result<void>());

@@ -31,6 +31,10 @@ class Health {
   /// A failing check makes /readyz say 503.
   void add_readiness_check(std::string name, Check check) INJ_EXCLUDES(mutex_);
 
+  /// Shown by /readyz?verbose, and nothing more: what somebody should mend while the last good
+  /// state serves.
+  void add_note(std::string name, Check check) INJ_EXCLUDES(mutex_);
+
   /// A failing check makes /livez and /healthz say 503, and the kubelet restart us: for what a
   /// restart cures, and nothing else.
   void add_liveness_check(std::string name, Check check) INJ_EXCLUDES(mutex_);
@@ -51,6 +55,7 @@ class Health {
 
   mutable base::Mutex mutex_;
   std::vector<NamedCheck> readiness_ INJ_GUARDED_BY(mutex_);
+  std::vector<NamedCheck> notes_ INJ_GUARDED_BY(mutex_);
   std::vector<NamedCheck> liveness_ INJ_GUARDED_BY(mutex_);
   std::atomic<bool> draining_{false};
 };

@@ -97,8 +97,8 @@ TEST_CASE("template: a ConfigMap without a usable config says so", "[codec]") {
 TEST_CASE("template: the ConfigMap is found among other documents", "[codec]") {
   REQUIRE(
       problems("kind: Namespace\n---\nkind: ConfigMap\ndata:\n  config: |\n    containers: 1\n") ==
-      Lines{"t: has no container: give at least one in containers or initContainers",
-            "t:6: containers: is number, not a list"});
+      Lines{"t:6: containers: is number, not a list",
+            "t:6: has no container: give at least one in containers or initContainers"});
 }
 
 TEST_CASE("template: unreadable, empty and wrong documents are problems", "[codec]") {

@@ -1,0 +1,72 @@
+// The command line: each command adds its flags and, when chosen, its work. Only this folder knows
+// CLI11.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cli/streams.h"
+#include "codec/template.h"
+#include "core/policy.h"
+
+namespace injector::app {
+
+/// What the chosen command does; the result is the exit code.
+using Work = std::function<int()>;
+
+/// The parsed command line; set by the command's callback.
+struct Chosen {
+  Work work;
+};
+
+/// Flags of the decision, the same for every command that decides.
+struct PolicyFlags {
+  core::Policy policy;
+  std::string on_conflict = "reject";
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] core::Policy get() const;
+};
+
+/// Where a command's template comes from, for commands without a cluster.
+struct TemplateFlags {
+  std::string config;
+  codec::TemplateOptions options;
+
+  void add_to(CLI::App& command);
+
+  /// The file's template, or the built-in one.
+  [[nodiscard]] base::Result<core::Template> load() const;
+};
+
+struct LogFlags {
+  std::string format = "text";
+  std::string level = "info";
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] base::Logger get() const;
+};
+
+/// The process's own streams, with colour as the terminal and NO_COLOR say.
+[[nodiscard]] cli::Streams process_streams();
+
+/// Says what went wrong on standard error; returns the exit code of a failure.
+int fail(const base::Error& error);
+
+/// "30s", "500ms", "2m", "1h": a flag's value. CLI11 reports what is none of these.
+[[nodiscard]] CLI::Validator duration_check();
+[[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text);
+
+void add_local_commands(CLI::App& app, Chosen& chosen);   // inject, uninject, explain, lint, patch
+void add_webhook_command(CLI::App& app, Chosen& chosen);  // webhook
+void add_certs_command(CLI::App& app, Chosen& chosen);    // certs
+void add_completion_command(CLI::App& app, Chosen& chosen);  // completion
+
+}  // namespace injector::app

@@ -1,0 +1,260 @@
+// The commands that need no cluster.
+
+#include <iostream>
+#include <utility>
+
+#include "app/command_line.h"
+#include "cli/explain_command.h"
+#include "cli/inject_command.h"
+#include "cli/lint_command.h"
+#include "cli/patch_command.h"
+
+namespace injector::app {
+namespace {
+
+constexpr const char* kFilesHelp = "A file, a directory, or - for standard input; may be repeated";
+
+struct RewriteFlags {
+  cli::RewriteOptions options;
+  std::string output;
+
+  void add_to(CLI::App& command) {
+    command.add_option("-f,--filename", options.files, kFilesHelp)->required();
+    command.add_option("-o,--output", output, "[default: the format of the input]")
+        ->check(CLI::IsMember({"yaml", "json", "diff", "strategic", "json-patch"}));
+    command.add_flag("--in-place", options.in_place, "Replace the files instead of printing");
+    command.add_flag("-q,--quiet", options.quiet, "Report only warnings and failures");
+  }
+
+  [[nodiscard]] base::Result<cli::RewriteOptions> get() const {
+    cli::RewriteOptions result = options;
+    result.output = output.empty()
+                        ? cli::OutputFormat::AsInput
+                        : cli::parse_output_format(output).value_or(cli::OutputFormat::AsInput);
+    const bool writes_documents = result.output == cli::OutputFormat::AsInput ||
+                                  result.output == cli::OutputFormat::Yaml ||
+                                  result.output == cli::OutputFormat::Json;
+    if (result.in_place && !writes_documents) {
+      return base::invalid("--in-place does not go with -o " + output);
+    }
+    for (const std::string& file : result.files) {
+      if (result.in_place && file == "-") {
+        return base::invalid("--in-place does not go with -f -: standard input has no place");
+      }
+    }
+    return result;
+  }
+};
+
+int usage_error(const base::Error& error) {
+  std::cerr << "error: " << error.message << "\n";
+  return cli::kUsage;
+}
+
+// Flags of the commands that decide: the template, the policy, the namespaces.
+struct DecisionFlags {
+  TemplateFlags tpl;
+  PolicyFlags policy;
+  std::vector<std::string> namespace_files;
+
+  void add_to(CLI::App& command) {
+    tpl.add_to(command);
+    policy.add_to(command);
+    command.add_option("--namespace-file", namespace_files,
+                       "Namespace objects, for the rules that look at them; may be repeated");
+  }
+
+  [[nodiscard]] base::Result<cli::DecisionContext> load(const cli::Streams& streams) const {
+    auto loaded = tpl.load();
+    if (!loaded) {
+      return std::move(loaded).error();
+    }
+    auto namespaces = cli::read_namespaces(namespace_files, streams);
+    if (!namespaces) {
+      return std::move(namespaces).error();
+    }
+    return cli::DecisionContext{std::move(loaded).value(), policy.get(),
+                                std::move(namespaces).value()};
+  }
+};
+
+void add_inject(CLI::App& app, Chosen& chosen) {
+  struct Flags {
+    RewriteFlags rewrite;
+    DecisionFlags decision;
+    bool force = false;
+  };
+
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command = *app.add_subcommand("inject", "Add the sidecar to objects in files");
+  flags->rewrite.add_to(command);
+  flags->decision.add_to(command);
+  command.add_flag("--force", flags->force, "Inject although nobody asked (an explicit no stays)");
+  command.add_flag("--strict", flags->rewrite.options.strict,
+                   "Exit 3 if something asked for the sidecar and does not get it");
+  command.footer(
+      "Examples:\n"
+      "  envoy-initializer inject -f deployment.yaml | kubectl apply -f -\n"
+      "  envoy-initializer inject -f manifests/ --in-place\n"
+      "  envoy-initializer inject -f pod.yaml --config configmap.yaml -o strategic\n"
+      "  kubectl get deploy web -o yaml | envoy-initializer inject -f - -o diff");
+  command.callback([flags, &chosen] {
+    chosen.work = [flags]() -> int {
+      const cli::Streams streams = process_streams();
+      auto options = flags->rewrite.get();
+      if (!options) {
+        return usage_error(options.error());
+      }
+      auto context = flags->decision.load(streams);
+      if (!context) {
+        return fail(context.error());
+      }
+      context.value().policy.inject_by_default = flags->force;
+      return cli::run_inject(options.value(), context.value(), streams);
+    };
+  });
+}
+
+void add_uninject(CLI::App& app, Chosen& chosen) {
+  struct Flags {
+    RewriteFlags rewrite;
+    PolicyFlags policy;
+  };
+
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command = *app.add_subcommand(
+      "uninject", "Remove exactly what injection added, by the status annotation");
+  flags->rewrite.add_to(command);
+  command
+      .add_option("--annotation", flags->policy.policy.key,
+                  "The annotation or label that asked for the sidecar")
+      ->capture_default_str();
+  command.footer(
+      "Examples:\n"
+      "  envoy-initializer uninject -f deployment.yaml --in-place\n"
+      "  kubectl get deploy web -o yaml | envoy-initializer uninject -f - | kubectl apply -f -");
+  command.callback([flags, &chosen] {
+    chosen.work = [flags]() -> int {
+      auto options = flags->rewrite.get();
+      if (!options) {
+        return usage_error(options.error());
+      }
+      return cli::run_uninject(options.value(), flags->policy.get(), process_streams());
+    };
+  });
+}
+
+void add_explain(CLI::App& app, Chosen& chosen) {
+  struct Flags {
+    std::vector<std::string> files;
+    std::string output = "table";
+    DecisionFlags decision;
+  };
+
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command =
+      *app.add_subcommand("explain", "Say what would happen to each object, and why");
+  command.add_option("-f,--filename", flags->files, kFilesHelp)->required();
+  command.add_option("-o,--output", flags->output, "How to say it")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  flags->decision.add_to(command);
+  command.footer(
+      "Examples:\n"
+      "  envoy-initializer explain -f manifests/\n"
+      "  envoy-initializer explain -f pod.yaml --namespace-file namespace.yaml -o json");
+  command.callback([flags, &chosen] {
+    chosen.work = [flags]() -> int {
+      const cli::Streams streams = process_streams();
+      const auto context = flags->decision.load(streams);
+      if (!context) {
+        return fail(context.error());
+      }
+      const auto format =
+          flags->output == "json" ? cli::ExplainFormat::Json : cli::ExplainFormat::Table;
+      return cli::run_explain(flags->files, format, context.value(), streams);
+    };
+  });
+}
+
+void add_lint(CLI::App& app, Chosen& chosen) {
+  struct Flags {
+    std::vector<std::string> files;
+    codec::TemplateOptions options;
+  };
+
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command =
+      *app.add_subcommand("lint", "Check templates, or the ConfigMaps that hold them");
+  command.add_option("FILE", flags->files, "Templates; - for standard input")->required();
+  command.add_flag("--allow-unknown-fields", flags->options.allow_unknown_fields,
+                   "Let fields through that this version does not know");
+  command.footer("Example:\n  envoy-initializer lint manifests/configmap.yaml");
+  command.callback([flags, &chosen] {
+    chosen.work = [flags] {
+      return cli::run_lint(flags->files, flags->options, process_streams());
+    };
+  });
+}
+
+void add_patch_diff(CLI::App& patch, Chosen& chosen) {
+  auto options = std::make_shared<cli::PatchDiffOptions>();
+  CLI::App& command =
+      *patch.add_subcommand("diff", "Print the two-way strategic merge patch between two objects");
+  command.add_option("ORIGINAL", options->original, "JSON or YAML; - for standard input")
+      ->required();
+  command.add_option("MODIFIED", options->modified, "JSON or YAML; - for standard input")
+      ->required();
+  command.add_option("--kind", options->kind, "[default: the kind that the original names]");
+  command.footer(
+      "Example:\n"
+      "  kubectl patch --local -f a.yaml --type=strategic \\\n"
+      "    -p \"$(envoy-initializer patch diff a.yaml b.yaml)\" -o yaml");
+  command.callback([options, &chosen] {
+    chosen.work = [options] {
+      return cli::run_patch_diff(*options, {std::cin, std::cout, std::cerr});
+    };
+  });
+}
+
+void add_patch_apply(CLI::App& patch, Chosen& chosen) {
+  struct Flags {
+    cli::PatchApplyOptions options;
+    std::string type = "strategic";
+  };
+
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command = *patch.add_subcommand("apply", "Print an object with a patch applied");
+  command.add_option("ORIGINAL", flags->options.original, "JSON or YAML; - for standard input")
+      ->required();
+  command.add_option("PATCH", flags->options.patch, "JSON or YAML; - for standard input")
+      ->required();
+  command.add_option("--kind", flags->options.kind, "[default: the kind that the original names]");
+  command.add_option("--type", flags->type, "Which kind of patch it is")
+      ->check(CLI::IsMember({"strategic", "merge", "json"}))
+      ->capture_default_str();
+  command.footer("Example:\n  envoy-initializer patch apply pod.yaml patch.json --type json");
+  command.callback([flags, &chosen] {
+    chosen.work = [flags] {
+      flags->options.type = flags->type == "merge"  ? cli::PatchType::Merge
+                            : flags->type == "json" ? cli::PatchType::Json
+                                                    : cli::PatchType::Strategic;
+      return cli::run_patch_apply(flags->options, {std::cin, std::cout, std::cerr});
+    };
+  });
+}
+
+}  // namespace
+
+void add_local_commands(CLI::App& app, Chosen& chosen) {
+  add_inject(app, chosen);
+  add_uninject(app, chosen);
+  add_explain(app, chosen);
+  add_lint(app, chosen);
+  CLI::App& patch = *app.add_subcommand("patch", "The patch engine by hand");
+  patch.require_subcommand(1);
+  add_patch_diff(patch, chosen);
+  add_patch_apply(patch, chosen);
+}
+
+}  // namespace injector::app
