@@ -179,14 +179,38 @@ std::optional<double> parse_float(string_view text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return underflows(text) ? std::optional<double>(0.0) : std::nullopt;
+    if (!underflows(text)) {
+      return std::nullopt;
+    }
+    value = 0;
   }
   return negative ? -value : value;
 }
 
-std::optional<ScalarValue> parse_number(string_view text) {
+std::string without_underscores(string_view text) {
   std::string plain(text);
   plain.erase(std::remove(plain.begin(), plain.end(), '_'), plain.end());
+  return plain;
+}
+
+bool underscores_separate_digits(string_view text) {
+  for (std::size_t at = text.find('_'); at != string_view::npos; at = text.find('_', at + 1)) {
+    const bool between =
+        at > 0 && is_digit(text[at - 1]) && at + 1 < text.size() && is_digit(text[at + 1]);
+    if (!between) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A number that begins with its point is stricter about underscores than all others.
+std::optional<double> parse_fraction(string_view text) {
+  return underscores_separate_digits(text) ? parse_float(without_underscores(text)) : std::nullopt;
+}
+
+std::optional<ScalarValue> parse_number(string_view text) {
+  const std::string plain = without_underscores(text);
   if (auto integer = parse_integer(plain)) {
     return integer;
   }
@@ -355,15 +379,39 @@ std::string float_key(double value) {
   return {buffer.data(), fixed.ptr};
 }
 
+// The digits that Go writes for a whole number beyond the precision of a double: the shortest that
+// tell it apart, and zeros.
+std::string whole_digits(double value) {
+  std::array<char, 32> buffer{};
+  const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                     std::chars_format::scientific);
+  const string_view text(buffer.data(), static_cast<std::size_t>(written.ptr - buffer.data()));
+  const std::size_t e = text.find("e+");
+  std::size_t exponent = 0;
+  std::from_chars(text.data() + e + 2, text.data() + text.size(), exponent);
+  std::string digits(text.substr(0, e));
+  digits.erase(std::remove(digits.begin(), digits.end(), '.'), digits.end());
+  const std::size_t sign = value < 0 ? 1 : 0;
+  digits.resize(std::max(digits.size(), sign + exponent + 1), '0');
+  return digits;
+}
+
+// JSON does not tell 1.0 from 1, and Kubernetes reads the JSON.
 Json integral_or_float(double value) {
-  constexpr double kTwo63 = 9223372036854775808.0;
-  if (value != std::trunc(value) || value < -kTwo63 || value >= 2 * kTwo63) {
+  constexpr double kTwo53 = 9007199254740992.0;
+  constexpr double kTwo64 = 18446744073709551616.0;
+  if (value != std::trunc(value) || std::abs(value) >= kTwo64) {
     return value;
   }
-  if (value < kTwo63) {
+  if (std::abs(value) <= kTwo53) {
     return static_cast<std::int64_t>(value);
   }
-  return static_cast<std::uint64_t>(value);
+  const auto integer = parse_integer(whole_digits(value));
+  if (!integer) {
+    return value;
+  }
+  const auto* number = std::get_if<std::int64_t>(&*integer);
+  return number != nullptr ? Json(*number) : Json(std::get<std::uint64_t>(*integer));
 }
 
 }  // namespace
@@ -383,7 +431,7 @@ ScalarValue resolve_plain(string_view text) {
   }
   const char first = text.front();
   if (first == '.') {
-    const auto real = parse_float(text);
+    const auto real = parse_fraction(text);
     return real ? ScalarValue(*real) : ScalarValue(std::string(text));
   }
   if (is_digit(first) || first == '+' || first == '-') {
