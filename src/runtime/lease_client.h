@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace injector::runtime {
@@ -29,21 +30,26 @@ struct VersionedLease {
   std::string resource_version;
 };
 
-/// One Lease, named when the client was made. May be called from any thread.
+/// One Lease, named when the client was made. May be called from any thread. Every call returns
+/// within `timeout` (Unavailable) and soon after a stop request (Cancelled): a leader that hung in
+/// here would go on leading after its lease ran out.
 class LeaseClient {
  public:
   virtual ~LeaseClient() = default;
 
   /// NotFound if there is none yet.
-  [[nodiscard]] virtual base::Result<VersionedLease> get(const std::stop_token& stop) = 0;
+  [[nodiscard]] virtual base::Result<VersionedLease> get(base::Duration timeout,
+                                                         const std::stop_token& stop) = 0;
 
   /// AlreadyExists if somebody was faster. Returns what the server stored.
   [[nodiscard]] virtual base::Result<VersionedLease> create(const LeaseRecord& record,
+                                                            base::Duration timeout,
                                                             const std::stop_token& stop) = 0;
 
   /// Writes the record over the version it was read at, leaving labels and the like alone.
   /// Conflict if somebody else wrote since. Returns what the server stored.
   [[nodiscard]] virtual base::Result<VersionedLease> update(const VersionedLease& lease,
+                                                            base::Duration timeout,
                                                             const std::stop_token& stop) = 0;
 };
 
