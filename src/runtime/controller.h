@@ -14,6 +14,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "runtime/ambient.h"

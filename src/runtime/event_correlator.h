@@ -42,13 +42,13 @@ class EventCorrelator {
  private:
   struct Similar {
     std::set<std::string> messages;  // At most kSimilarMessages - 1 are kept.
-    base::TimePoint last;
+    base::TimePoint last;            // When one of them last came.
   };
 
   struct Written {
     std::string name;
     std::chrono::system_clock::time_point first;
-    int count = 0;
+    int count = 0;  // 0: not yet.
   };
 
   [[nodiscard]] std::string combine_similar(EventRecord& event, base::TimePoint now);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <random>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
@@ -51,20 +53,28 @@ class EventRecorder {
   void record(const ObjectReference& about, EventType type, std::string reason, std::string message)
       INJ_EXCLUDES(mutex_);
 
-  /// Events lost to a full queue, to refusals, to tries used up or to the end.
+  /// Events that never reached the server: queue full, too many about one object, refused, nobody
+  /// answered, or stopped too early.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(); }
 
  private:
-  enum class Delivery { Settled, NobodyAnswers, Interrupted };
+  enum class Delivery { Settled, NobodyAnswers };
 
-  void run(const std::stop_token& stop);
-  void flush(std::optional<PlannedWrite> interrupted);
+  [[nodiscard]] bool push(EventRecord event) INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<EventRecord> next(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<EventRecord> pop() INJ_EXCLUDES(mutex_);
-  [[nodiscard]] Delivery deliver(const PlannedWrite& write, const std::stop_token& stop);
+  [[nodiscard]] std::optional<EventRecord> pop_front() INJ_REQUIRES(mutex_);
+
+  // All of the worker alone.
+  void run(const std::stop_token& stop);
+  void flush(const std::optional<PlannedWrite>& interrupted);
+  [[nodiscard]] bool flush_one(const PlannedWrite& write);
+  [[nodiscard]] std::optional<PlannedWrite> plan(EventRecord event);
+  /// False: `stop` came first, and the event may not have arrived.
+  [[nodiscard]] bool deliver(const PlannedWrite& write, const std::stop_token& stop);
   [[nodiscard]] Delivery write_once(const PlannedWrite& write, const std::stop_token& stop);
-  void drop(const char* why, const EventRecord& event);
-  [[nodiscard]] base::Duration delay_before(int next_try);
+  void drop(const EventRecord& event, std::string_view why);
+  [[nodiscard]] base::Duration delay_after(int tries);
 
   EventSink& sink_;  // Not owned.
   const EventRecorderOptions options_;

@@ -28,6 +28,7 @@ struct Added {
 };
 
 /// Resync and relist send `now` with the version of `before`: who only cares for changes compares.
+/// Another uid: the object was deleted and made anew while we could not see it.
 struct Updated {
   ObjectPtr before;
   ObjectPtr now;
@@ -80,10 +81,10 @@ class Subscription {
   [[nodiscard]] std::optional<Notification> next(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   void deliver(const Notification& notification);
 
-  void operator()(const Added& event) const;
-  void operator()(const Updated& event) const;
-  void operator()(const Deleted& event) const;
-  void operator()(const InitialListDone& mark);
+  void tell(const Added& event) const;
+  void tell(const Updated& event) const;
+  void tell(const Deleted& event) const;
+  void tell(const InitialListDone& mark);
 
   const Handler handler_;
   const base::Logger log_;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -33,6 +34,7 @@ struct InformerOptions {
   Transform transform = drop_managed_fields;
   std::vector<Index> indexes;
   base::Duration resync_period{0};  // 0: never; otherwise at least a second.
+  std::size_t page_size = 500;      // Of a list.
 };
 
 class Informer {
@@ -62,7 +64,9 @@ class Informer {
   [[nodiscard]] Subscription::Notification apply(const Delta& delta, const std::string& key,
                                                  bool initial) INJ_REQUIRES(mutex_);
   void tell_all(const Subscription::Notification& notification) INJ_REQUIRES(mutex_);
+  void catch_up(Subscription& subscription) const INJ_REQUIRES(mutex_);
   void finish() INJ_EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<Subscription*> finish_subscriptions() INJ_EXCLUDES(mutex_);
 
   const Ambient ambient_;
   const base::Duration resync_period_;
@@ -75,7 +79,7 @@ class Informer {
   mutable base::Mutex mutex_;
   mutable std::condition_variable_any changed_;
   bool synced_ INJ_GUARDED_BY(mutex_) = false;
-  bool finished_ INJ_GUARDED_BY(mutex_) = false;
+  bool finished_ INJ_GUARDED_BY(mutex_) = false;  // run() has ended: nobody is told any more.
   std::vector<std::unique_ptr<Subscription>> subscriptions_ INJ_GUARDED_BY(mutex_);  // Only grows.
 };
 

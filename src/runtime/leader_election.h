@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,13 +70,17 @@ class LeaderElector {
   void renew_until_lost(const std::stop_token& stop);
   void set_leading(bool leading);
 
-  /// One round against the server: true if the lease is ours now.
-  [[nodiscard]] bool try_hold(base::Duration timeout, const std::stop_token& stop);
-  [[nodiscard]] bool renew_unread(base::Duration timeout, const std::stop_token& stop);
-  [[nodiscard]] bool create(base::Duration timeout, const std::stop_token& stop);
-  [[nodiscard]] bool take_or_renew(base::Duration timeout, const std::stop_token& stop);
+  /// When leading has to end unless the lease is renewed before.
+  [[nodiscard]] base::TimePoint renew_deadline() const;
+  [[nodiscard]] base::Duration left(base::TimePoint deadline) const;
+
+  // One round against the server. True: the lease is ours now.
+  [[nodiscard]] bool try_hold(base::TimePoint deadline, const std::stop_token& stop);
+  [[nodiscard]] bool renew_unread(base::TimePoint deadline, const std::stop_token& stop);
+  [[nodiscard]] bool read_and_hold(base::TimePoint deadline, const std::stop_token& stop);
   [[nodiscard]] bool written(const char* what, base::Result<VersionedLease> answer);
   void release();
+  [[nodiscard]] bool give_back(base::TimePoint deadline, const std::stop_token& stop);
 
   [[nodiscard]] LeaseRecord wanted_record() const;
   [[nodiscard]] bool observed_is_ours() const;
@@ -91,6 +96,7 @@ class LeaderElector {
   std::mt19937_64 random_;
   std::atomic<bool> leading_ = false;
 
+  base::TimePoint held_at_;                 // When the last write that gave us the lease began.
   std::optional<VersionedLease> observed_;  // The newest we know of.
   base::TimePoint observed_at_;             // When its record was first seen.
   std::string reported_;                    // The leader last told of.

@@ -92,7 +92,7 @@ class Reflector {
 
   [[nodiscard]] State apply(WatchEvent event);
   void apply_change(WatchEvent event);
-  void advance(const base::Json& object, WatchEventType type);
+  void advance(std::string_view version, WatchEventType type);
   [[nodiscard]] State closed();
   [[nodiscard]] State broken(const base::Error& error);
   [[nodiscard]] State watch_failed(const base::Error& error);

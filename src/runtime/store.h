@@ -79,21 +79,23 @@ class Store {
   };
 
   using Objects = std::unordered_set<ObjectPtr, KeyHash, KeyEqual>;
-  using Group = std::unordered_set<const Object*>;        // Never empty; all are in the Objects.
+  using Entry = const ObjectPtr*;                         // An element of Objects: it stays put.
+  using Group = std::unordered_set<Entry>;                // Never empty.
   using Groups = std::unordered_map<std::string, Group>;  // By the value they share.
   using Values = std::vector<std::vector<std::string>>;   // One list an index, in their order.
 
   struct Contents {
     Objects objects;
-    Groups by_namespace;                              // The namespace is the value.
-    std::vector<Groups> by_index;                     // As long as indexes_.
-    std::unordered_map<const Object*, Values> filed;  // What put() filed; empty without indexes.
+    Groups by_namespace;
+    std::vector<Groups> by_index;             // As long as indexes_.
+    std::unordered_map<Entry, Values> filed;  // Where each is in by_index; empty without indexes.
   };
 
   [[nodiscard]] Values values_of(const Object& object) const;
   [[nodiscard]] Contents empty_contents() const;
   static ObjectPtr remove(Contents& contents, const KeyView& key);
   static void insert(Contents& contents, ObjectPtr object, Values values);
+  static void unfile(Contents& contents, Entry entry);
 
   const std::vector<Index> indexes_;  // No two with one name.
 
