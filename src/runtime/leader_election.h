@@ -17,6 +17,7 @@
 #include <stop_token>
 #include <string>
 
+#include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
 #include "base/clock.h"
