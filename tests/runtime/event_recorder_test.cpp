@@ -282,6 +282,7 @@ TEST_CASE("event recorder: a full queue drops, counts, and never blocks", "[runt
     }
     CHECK(recorder.dropped() == 2);
     gate.release();
+    CHECK(sink.wait_for(4));
   }
   REQUIRE(sink.calls().size() == 4);
 }

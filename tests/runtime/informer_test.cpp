@@ -65,7 +65,9 @@ TEST_CASE("informer: holds what the server holds, and follows it", "[runtime][th
   REQUIRE(bench.informer.store().get("ns/a") != nullptr);
 
   bench.server.create("b");
+  REQUIRE(recorder.wait_for(2));  // What happens to other keys meanwhile may overtake.
   bench.server.update("a");
+  REQUIRE(recorder.wait_for(3));
   bench.server.remove("b");
   REQUIRE(recorder.wait_for(4));
   REQUIRE(recorder.events() == Strings{"initial a@1", "add b@2", "update a@1 a@3", "delete b@4"});
@@ -161,14 +163,14 @@ TEST_CASE("informer: a handler that throws is counted and goes on", "[runtime][t
                                     if (event.object->name == "bad") {
                                       throw std::runtime_error("cannot stand it");
                                     }
-                                    if (event.object->name == "worse") {
+                                    if (event.object->name == "bad-too") {
                                       throw 5;
                                     }
                                     inner.on_add(event);
                                   },
                                   inner.on_update, inner.on_delete});
   bench.server.create("bad");
-  bench.server.create("worse");
+  bench.server.create("bad-too");
   bench.server.create("good");
   bench.start();
   REQUIRE(recorder.wait_for(1));
@@ -341,7 +343,7 @@ TEST_CASE("scenario: the store converges through every fault", "[runtime][thread
       std::mt19937 random(seed);
       for (int round = 0; round < 400; ++round) {
         const std::string name = "p" + std::to_string(random() % 20);
-        const unsigned dice = random() % 3;
+        const auto dice = random() % 3;
         dice == 0 ? bench.server.create(name)
                   : (dice == 1 ? bench.server.update(name) : bench.server.remove(name));
       }
