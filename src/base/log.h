@@ -27,7 +27,12 @@ class logger;
 namespace injector::base {
 
 enum class LogLevel { Debug, Info, Warn, Error };
+
+// g++ takes the scoped enumerator for one that hides base::Json.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 enum class LogFormat { Text, Json };
+#pragma GCC diagnostic pop
 
 [[nodiscard]] std::optional<LogLevel> parse_log_level(std::string_view text);
 [[nodiscard]] std::optional<LogFormat> parse_log_format(std::string_view text);

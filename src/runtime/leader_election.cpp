@@ -1,0 +1,242 @@
+#include "runtime/leader_election.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "runtime/backoff.h"
+
+namespace injector::runtime {
+namespace {
+
+using base::Duration;
+using base::ErrorCode;
+
+constexpr double kJitter = 1.2;
+constexpr std::chrono::seconds kReleasedDuration{1};  // The API refuses 0.
+
+prometheus::Gauge* status_gauge(const LeaderElectionOptions& options) {
+  if (options.metrics == nullptr) {
+    return nullptr;
+  }
+  return &prometheus::BuildGauge()
+              .Name("leader_election_master_status")
+              .Help("1 if this process leads, 0 if not")
+              .Register(*options.metrics)
+              .Add({{"name", options.name}});
+}
+
+}  // namespace
+
+base::Result<void> validate(const LeaderElectionOptions& options) {
+  if (options.identity.empty()) {
+    return base::invalid("leader election: identity is empty");
+  }
+  if (options.retry_period <= Duration(0)) {
+    return base::invalid("leader election: retry period must be positive");
+  }
+  if (std::chrono::duration<double>(options.renew_deadline) <=
+      kJitter * std::chrono::duration<double>(options.retry_period)) {
+    return base::invalid("leader election: renew deadline must be over 1.2 retry periods");
+  }
+  if (options.lease_duration <= options.renew_deadline) {
+    return base::invalid("leader election: lease duration must be over the renew deadline");
+  }
+  return {};
+}
+
+LeaderElector::LeaderElector(LeaseClient& client, LeaderElectionOptions options,
+                             LeaderCallbacks callbacks, const Ambient& ambient)
+    : client_(client),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      ambient_(ambient),
+      status_(status_gauge(options_)),
+      random_(ambient.seed) {
+  INJ_CHECK(validate(options_).has_value());
+}
+
+void LeaderElector::run(const std::stop_token& stop) {
+  if (acquire(stop)) {
+    lead(stop);
+  } else if (callbacks_.on_stopped_leading) {
+    callbacks_.on_stopped_leading();
+  }
+}
+
+bool LeaderElector::acquire(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const bool held = try_hold(ambient_.clock.now() + options_.renew_deadline, stop);
+    report_leader();
+    if (held) {
+      return true;
+    }
+    ambient_.sleeper.sleep(jittered(options_.retry_period, kJitter, random_), stop);
+  }
+  return false;
+}
+
+void LeaderElector::lead(const std::stop_token& stop) {
+  set_leading(true);
+  {
+    std::jthread work([this](const std::stop_token& lost) {
+      if (callbacks_.on_started_leading) {
+        callbacks_.on_started_leading(lost);
+      }
+    });
+    renew_until_lost(stop);
+    set_leading(false);
+    work.request_stop();
+    if (callbacks_.on_stopped_leading) {
+      callbacks_.on_stopped_leading();
+    }
+  }
+  if (options_.release_on_stop && stop.stop_requested()) {
+    release();
+  }
+}
+
+void LeaderElector::renew_until_lost(const std::stop_token& stop) {
+  while (ambient_.sleeper.sleep(std::min(options_.retry_period, left(renew_deadline())), stop)) {
+    const bool held = left(renew_deadline()) > Duration(0) && try_hold(renew_deadline(), stop);
+    report_leader();
+    if (!held && (left(renew_deadline()) == Duration(0) || !observed_is_ours())) {
+      ambient_.log.error("lease lost", {{"name", options_.name}});
+      return;
+    }
+  }
+}
+
+void LeaderElector::set_leading(bool leading) {
+  leading_ = leading;
+  if (status_ != nullptr) {
+    status_->Set(leading ? 1 : 0);
+  }
+  ambient_.log.info(leading ? "became leader" : "stopped leading",
+                    {{"name", options_.name}, {"identity", options_.identity}});
+}
+
+base::TimePoint LeaderElector::renew_deadline() const {
+  return held_at_ + options_.renew_deadline;
+}
+
+Duration LeaderElector::left(base::TimePoint deadline) const {
+  const auto rest = std::chrono::duration_cast<Duration>(deadline - ambient_.clock.now());
+  return std::max(rest, Duration(0));
+}
+
+bool LeaderElector::try_hold(base::TimePoint deadline, const std::stop_token& stop) {
+  const base::TimePoint begun = ambient_.clock.now();
+  const bool held = renew_unread(deadline, stop) || read_and_hold(deadline, stop);
+  if (held) {
+    held_at_ = begun;
+  }
+  return held;
+}
+
+// The usual case of a leader, one call: nobody else should have written.
+bool LeaderElector::renew_unread(base::TimePoint deadline, const std::stop_token& stop) {
+  if (!observed_is_ours() || !observed_is_valid()) {
+    return false;
+  }
+  const VersionedLease lease{wanted_record(), observed_->resource_version};
+  return written("renew lease", client_.update(lease, left(deadline), stop));
+}
+
+bool LeaderElector::read_and_hold(base::TimePoint deadline, const std::stop_token& stop) {
+  base::Result<VersionedLease> found = client_.get(left(deadline), stop);
+  if (!found && found.error().code == ErrorCode::NotFound) {
+    observed_.reset();
+    return written("create lease", client_.create(wanted_record(), left(deadline), stop));
+  }
+  if (!found) {
+    return written("read lease", std::move(found));
+  }
+  observe(std::move(found).value());
+  if (!observed_->record.holder.empty() && !observed_is_ours() && observed_is_valid()) {
+    return false;
+  }
+  const VersionedLease lease{wanted_record(), observed_->resource_version};
+  return written("take lease", client_.update(lease, left(deadline), stop));
+}
+
+bool LeaderElector::written(const char* what, base::Result<VersionedLease> answer) {
+  if (answer) {
+    observe(std::move(answer).value());
+    return true;
+  }
+  const ErrorCode code = answer.error().code;
+  if (code != ErrorCode::Cancelled && code != ErrorCode::Conflict &&
+      code != ErrorCode::AlreadyExists) {
+    ambient_.log.warn(
+        "lease not held",
+        {{"name", options_.name}, {"doing", what}, {"error", answer.error().message}});
+  }
+  return false;
+}
+
+void LeaderElector::release() {
+  const std::stop_token never;  // We are being stopped already; the timeout bounds this.
+  const base::TimePoint deadline = ambient_.clock.now() + options_.retry_period;
+  if (!observed_is_ours() || give_back(deadline, never)) {
+    return;
+  }
+  // The write that the stop cut short may have reached the server: look again, once.
+  base::Result<VersionedLease> found = client_.get(left(deadline), never);
+  if (!found) {
+    return;
+  }
+  observe(std::move(found).value());
+  if (observed_is_ours()) {
+    static_cast<void>(give_back(deadline, never));
+  }
+}
+
+bool LeaderElector::give_back(base::TimePoint deadline, const std::stop_token& stop) {
+  const WallTime now = options_.wall_now();
+  const VersionedLease lease{
+      LeaseRecord{{}, kReleasedDuration, now, now, observed_->record.transitions},
+      observed_->resource_version};
+  return written("release lease", client_.update(lease, left(deadline), stop));
+}
+
+LeaseRecord LeaderElector::wanted_record() const {
+  const WallTime now = options_.wall_now();
+  LeaseRecord record{options_.identity, options_.lease_duration, now, now, 0};
+  if (observed_is_ours()) {
+    record.acquired = observed_->record.acquired;
+    record.transitions = observed_->record.transitions;
+  } else if (observed_.has_value()) {
+    record.transitions = observed_->record.transitions + 1;
+  }
+  return record;
+}
+
+bool LeaderElector::observed_is_ours() const {
+  return observed_.has_value() && observed_->record.holder == options_.identity;
+}
+
+bool LeaderElector::observed_is_valid() const {
+  return observed_.has_value() && observed_at_ + observed_->record.duration > ambient_.clock.now();
+}
+
+void LeaderElector::observe(VersionedLease lease) {
+  if (!observed_.has_value() || observed_->record != lease.record) {
+    observed_at_ = ambient_.clock.now();
+  }
+  observed_ = std::move(lease);
+}
+
+void LeaderElector::report_leader() {
+  if (!observed_.has_value() || observed_->record.holder.empty() ||
+      observed_->record.holder == reported_) {
+    return;
+  }
+  reported_ = observed_->record.holder;
+  if (callbacks_.on_new_leader) {
+    callbacks_.on_new_leader(reported_);
+  }
+}
+
+}  // namespace injector::runtime
