@@ -62,11 +62,10 @@ bool needs_escapes(string_view text) {
   });
 }
 
-bool is_plain(string_view text) {
-  if (text.empty() || starts_like_syntax(text) || contains_syntax(text) || looks_like_time(text)) {
-    return false;
-  }
-  return std::holds_alternative<std::string>(resolve_plain(text));
+// Without quotes it would be a number, a boolean, a null, or nothing at all.
+bool reads_as_text(string_view text) {
+  return !text.empty() && !looks_like_time(text) &&
+         std::holds_alternative<std::string>(resolve_plain(text));
 }
 
 std::string single_quoted(string_view text) {
@@ -90,11 +89,14 @@ std::string double_quoted(string_view text) {
   return out;
 }
 
+// Quoted as kubectl quotes: "true", '{a: b}'.
 std::string inline_text(string_view text) {
-  if (needs_escapes(text) || text.find_first_of("\n\t") != string_view::npos) {
+  if (!reads_as_text(text) || needs_escapes(text) ||
+      text.find_first_of("\n\t") != string_view::npos) {
     return double_quoted(text);
   }
-  return is_plain(text) ? std::string(text) : single_quoted(text);
+  const bool plain = !starts_like_syntax(text) && !contains_syntax(text);
+  return plain ? std::string(text) : single_quoted(text);
 }
 
 // A block scalar cannot hold escapes, a tab where indentation is looked for, or only line breaks.
