@@ -13,8 +13,8 @@ struct KeyPair {
   std::string key_file;
 };
 
-/// A private key (ECDSA P-256, PEM in the SEC 1 form that Kubernetes signs tokens with) in the directory;
-/// returns its path.
+/// A private key (ECDSA P-256, PEM in the SEC 1 form that Kubernetes signs tokens with) in the
+/// directory; returns its path.
 std::string make_private_key(const TempDir& dir, const std::string& name);
 
 /// An authority (ECDSA P-256) whose certificates are valid for two days. Keeps its files in the
