@@ -1,0 +1,85 @@
+// Writes Kubernetes Events without ever making its caller wait:
+//   - record() only queues; a full queue (1000) drops the event and counts it;
+//   - repeats and floods are folded before they reach the server; see event_correlator.h;
+//   - a write that nobody answers is tried 12 times, 10 s apart; one that is refused is dropped;
+//   - destruction writes what is left, as long as the server answers and for flush_limit at most.
+
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "runtime/ambient.h"
+#include "runtime/event_correlator.h"
+#include "runtime/event_sink.h"
+
+namespace injector::runtime {
+
+enum class EventType { Normal, Warning };
+
+struct EventRecorderOptions {
+  std::string component;  // source.component
+  std::string host;       // source.host; may be empty.
+  std::size_t queue_limit = 1000;
+  int tries = 12;
+  base::Duration retry_delay{10'000};  // The first one is a random part of it.
+  base::Duration flush_limit{5'000};
+  std::function<std::chrono::system_clock::time_point()> wall_now = std::chrono::system_clock::now;
+};
+
+class EventRecorder {
+ public:
+  /// `sink` is not owned and outlives the recorder.
+  EventRecorder(EventSink& sink, EventRecorderOptions options, const Ambient& ambient);
+
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+  ~EventRecorder() = default;
+
+  /// Any thread; never blocks. `reason` is one CamelCase word, `message` a sentence.
+  void record(const ObjectReference& about, EventType type, std::string reason, std::string message)
+      INJ_EXCLUDES(mutex_);
+
+  /// Events lost to a full queue, to refusals, to tries used up or to the end.
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(); }
+
+ private:
+  enum class Delivery { Settled, NobodyAnswers, Interrupted };
+
+  void run(const std::stop_token& stop);
+  void flush(std::optional<PlannedWrite> interrupted);
+  [[nodiscard]] std::optional<EventRecord> next(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<EventRecord> pop() INJ_EXCLUDES(mutex_);
+  [[nodiscard]] Delivery deliver(const PlannedWrite& write, const std::stop_token& stop);
+  [[nodiscard]] Delivery write_once(const PlannedWrite& write, const std::stop_token& stop);
+  void drop(const char* why, const EventRecord& event);
+  [[nodiscard]] base::Duration delay_before(int next_try);
+
+  EventSink& sink_;  // Not owned.
+  const EventRecorderOptions options_;
+  const Ambient ambient_;
+  std::atomic<std::uint64_t> dropped_ = 0;
+
+  base::Mutex mutex_;
+  std::condition_variable_any arrived_;
+  std::deque<EventRecord> line_ INJ_GUARDED_BY(mutex_);  // At most queue_limit.
+
+  // Of the worker alone.
+  EventCorrelator correlator_;
+  std::mt19937_64 random_;
+
+  std::jthread thread_;  // Last: it uses everything above.
+};
+
+}  // namespace injector::runtime

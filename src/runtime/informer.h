@@ -1,0 +1,82 @@
+// A local, always current copy of one kind of object, shared by any number of handlers. It joins a
+// Reflector, a DeltaFifo and a Store, and promises:
+//   - the store already holds what a handler is told of;
+//   - each handler hears every change, in order, on its own thread; see handler.h;
+//   - a handler that comes late first hears an Added for everything that is there;
+//   - objects the server no longer has are reported as Deleted, also if the event was missed;
+//   - with a resync period, everything is sent again as an Updated of the same version.
+//
+// Every method may be called from any thread; run() is called once.
+
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "runtime/ambient.h"
+#include "runtime/delta_fifo.h"
+#include "runtime/handler.h"
+#include "runtime/lister_watcher.h"
+#include "runtime/object.h"
+#include "runtime/reflector.h"
+#include "runtime/store.h"
+
+namespace injector::runtime {
+
+struct InformerOptions {
+  std::string kind;  // "Pod"; objects of another kind are skipped. Empty: any.
+  Transform transform = drop_managed_fields;
+  std::vector<Index> indexes;
+  base::Duration resync_period{0};  // 0: never; otherwise at least a second.
+};
+
+class Informer {
+ public:
+  /// `server` is not owned and outlives the informer.
+  Informer(ListerWatcher& server, InformerOptions options, const Ambient& ambient);
+
+  /// The reader half. Complete once has_synced().
+  [[nodiscard]] const Store& store() const noexcept { return store_; }
+
+  /// Before or after run() began. The Subscription lives as long as the informer.
+  const Subscription& add_handler(Handler handler) INJ_EXCLUDES(mutex_);
+
+  /// The store holds all of the first list. Handlers may still be behind: ask their Subscription.
+  [[nodiscard]] bool has_synced() const INJ_EXCLUDES(mutex_);
+
+  /// Blocks until has_synced(), or `stop`: then false.
+  [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) const INJ_EXCLUDES(mutex_);
+
+  /// Follows the server until `stop`. No handler is called after it returned.
+  void run(const std::stop_token& stop);
+
+ private:
+  void consume(const std::stop_token& stop);
+  void resync_forever(const std::stop_token& stop);
+  void process(const DeltaFifo::Batch& batch) INJ_EXCLUDES(mutex_);
+  [[nodiscard]] Subscription::Notification apply(const Delta& delta, const std::string& key,
+                                                 bool initial) INJ_REQUIRES(mutex_);
+  void tell_all(const Subscription::Notification& notification) INJ_REQUIRES(mutex_);
+  void finish() INJ_EXCLUDES(mutex_);
+
+  const Ambient ambient_;
+  const base::Duration resync_period_;
+  Store store_;  // Written by the thread in run() only, under mutex_.
+  DeltaFifo fifo_;
+  Reflector reflector_;
+
+  // Held while the store changes and the change is put in every line, so that add_handler() falls
+  // between two changes. Taken before the locks of store_ and of a Subscription, never after.
+  mutable base::Mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  bool synced_ INJ_GUARDED_BY(mutex_) = false;
+  bool finished_ INJ_GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Subscription>> subscriptions_ INJ_GUARDED_BY(mutex_);  // Only grows.
+};
+
+}  // namespace injector::runtime
