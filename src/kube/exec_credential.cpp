@@ -1,11 +1,8 @@
 #include "kube/exec_credential.h"
 
-#include <array>
-#include <charconv>
-#include <cstddef>
-
 #include "base/json.h"
 #include "codec/json.h"
+#include "kube/time_text.h"
 
 namespace injector::kube {
 namespace {
@@ -14,96 +11,9 @@ using base::Error;
 using base::ErrorCode;
 using base::Json;
 using base::Result;
-using std::chrono::system_clock;
 
 Error bad_answer(const std::string& what) {
   return {ErrorCode::Internal, "its answer is not an ExecCredential: " + what};
-}
-
-/// Takes exactly `digits` digits off `text`; -1: they are not there.
-int take_number(std::string_view& text, std::size_t digits) {
-  int value = 0;
-  if (text.size() < digits) {
-    return -1;
-  }
-  const char* end = text.data() + digits;
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end || text.front() == '-') {
-    return -1;
-  }
-  text.remove_prefix(digits);
-  return value;
-}
-
-bool take(std::string_view& text, char expected) {
-  if (text.empty() || text.front() != expected) {
-    return false;
-  }
-  text.remove_prefix(1);
-  return true;
-}
-
-void skip_fraction(std::string_view& text) {
-  if (take(text, '.')) {
-    text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
-  }
-}
-
-/// "Z", "+02:00".
-std::optional<std::chrono::minutes> parse_offset(std::string_view text) {
-  if (text == "Z" || text == "z") {
-    return std::chrono::minutes(0);
-  }
-  const bool west = !text.empty() && text.front() == '-';
-  if (!west && !(text.size() > 1 && text.front() == '+')) {
-    return std::nullopt;
-  }
-  text.remove_prefix(1);
-  const int hours = take_number(text, 2);
-  if (hours < 0 || hours > 23 || !take(text, ':')) {
-    return std::nullopt;
-  }
-  const int minutes = take_number(text, 2);
-  if (minutes < 0 || minutes > 59 || !text.empty()) {
-    return std::nullopt;
-  }
-  return std::chrono::minutes((west ? -1 : 1) * (hours * 60 + minutes));
-}
-
-/// "2026-01-02".
-std::optional<std::chrono::sys_days> take_date(std::string_view& text) {
-  const int year = take_number(text, 4);
-  if (year < 0 || !take(text, '-')) {
-    return std::nullopt;
-  }
-  const int month = take_number(text, 2);
-  if (month < 0 || !take(text, '-')) {
-    return std::nullopt;
-  }
-  const int day = take_number(text, 2);
-  const std::chrono::year_month_day date(std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day)));
-  if (day < 0 || !date.ok()) {
-    return std::nullopt;
-  }
-  return std::chrono::sys_days(date);
-}
-
-/// "03:04:05".
-std::optional<std::chrono::seconds> take_clock(std::string_view& text) {
-  std::array<int, 3> part{};
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (i > 0 && !take(text, ':')) {
-      return std::nullopt;
-    }
-    part[i] = take_number(text, 2);
-  }
-  const auto [hours, minutes, seconds] = part;
-  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || seconds < 0 || seconds > 60) {
-    return std::nullopt;
-  }
-  return std::chrono::seconds(hours * 3600 + minutes * 60 + seconds);
 }
 
 Result<Json> read_status(std::string_view text, std::string_view api_version) {
@@ -154,25 +64,11 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, std::string_
     return bad_answer("neither a token nor a certificate");
   }
   const std::string expires = field("expirationTimestamp");
-  credential.expires = parse_rfc3339(expires);
+  credential.expires = parse_time(expires);
   if (!expires.empty() && !credential.expires) {
     return bad_answer("bad expirationTimestamp \"" + expires + "\"");
   }
   return credential;
-}
-
-std::optional<system_clock::time_point> parse_rfc3339(std::string_view text) {
-  const auto date = take_date(text);
-  if (!date || !(take(text, 'T') || take(text, 't'))) {
-    return std::nullopt;
-  }
-  const auto clock = take_clock(text);
-  skip_fraction(text);
-  const auto offset = parse_offset(text);
-  if (!clock || !offset) {
-    return std::nullopt;
-  }
-  return system_clock::time_point(*date) + *clock - *offset;
 }
 
 }  // namespace injector::kube

@@ -32,8 +32,4 @@ struct ExecCredential {
 [[nodiscard]] base::Result<ExecCredential> parse_exec_credential(std::string_view text,
                                                                  std::string_view api_version);
 
-/// "2026-01-02T03:04:05Z", with a fraction or an offset; empty: not a time.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> parse_rfc3339(
-    std::string_view text);
-
 }  // namespace injector::kube

@@ -36,7 +36,7 @@ class Registry;
 namespace injector::kube {
 
 class Exchange;
-class RateLimiter;
+class RequestLimiter;
 class Transport;
 struct Until;
 
@@ -56,16 +56,16 @@ struct RestOptions {
 /// A call in HTTP's words, for what the verbs below do not cover.
 struct Request {
   std::string method = "GET";
-  std::string path;  // Escaped, as path_of() makes it.
-  Query query;
-  std::string content_type;
-  std::string body;
-  std::optional<base::Duration> timeout;  // Instead of RestOptions::timeout.
+  std::string path{};  // Escaped, as path_of() makes it.
+  Query query{};
+  std::string content_type{};
+  std::string body{};
+  std::optional<base::Duration> timeout{};  // Instead of RestOptions::timeout.
 };
 
 struct Response {
   int code = 0;
-  std::string body;
+  std::string body{};
 
   [[nodiscard]] bool ok() const noexcept { return code >= 200 && code < 300; }
 };
@@ -74,27 +74,27 @@ enum class PatchType { Strategic, Merge, Json };
 
 struct Patch {
   PatchType type = PatchType::Strategic;
-  base::Json body;
+  base::Json body{};
 };
 
 struct WriteOptions {
   bool dry_run = false;
-  std::string field_manager;
-  Query query;  // More parameters, such as includeUninitialized.
+  std::string field_manager{};
+  Query query{};  // More parameters, such as includeUninitialized.
 };
 
 struct DeleteOptions {
   bool dry_run = false;
-  std::string propagation;  // "Background", "Foreground", "Orphan"; empty: the resource's default.
-  std::optional<std::chrono::seconds> grace_period;
-  std::string uid;               // Precondition.
-  std::string resource_version;  // Precondition.
+  std::string propagation{};  // "Background", "Foreground", "Orphan"; empty: the resource's default.
+  std::optional<std::chrono::seconds> grace_period{};
+  std::string uid{};               // Precondition.
+  std::string resource_version{};  // Precondition.
 };
 
 struct EvictOptions {
   std::string policy_version = "v1";  // "v1beta1" before 1.22; see eviction_version().
   bool dry_run = false;
-  std::string uid;  // Precondition: evict that Pod, not its namesake.
+  std::string uid{};  // Precondition: evict that Pod, not its namesake.
 };
 
 /// An answer without an end, line by line. Used by one thread; may outlive its client.
@@ -110,13 +110,15 @@ class LineStream {
   [[nodiscard]] base::Result<std::optional<std::string>> next(const std::stop_token& stop);
 
  private:
-  std::optional<std::string> take_line();
+  [[nodiscard]] std::optional<std::string> take_line();
+  [[nodiscard]] base::Result<bool> fill(const std::stop_token& stop);
 
   std::unique_ptr<Exchange> exchange_;
   std::size_t max_line_;
   base::TimePoint deadline_;
   std::string buffer_;
-  std::size_t scanned_ = 0;  // No newline before this place.
+  std::size_t used_ = 0;     // Bytes of buffer_ that were handed out.
+  std::size_t scanned_ = 0;  // No newline between used_ and here.
 };
 
 class RestClient {
@@ -175,7 +177,7 @@ class RestClient {
 
   const RestOptions options_;
   const std::string name_space_;
-  std::unique_ptr<RateLimiter> limiter_;
+  std::unique_ptr<RequestLimiter> limiter_;
   std::unique_ptr<Transport> transport_;
 };
 
