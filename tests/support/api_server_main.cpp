@@ -1,0 +1,21 @@
+// The main() of the programs that need a real API server. Where there is none to be had, it says
+// why and ends with 77, which ctest reports as skipped.
+#define CATCH_CONFIG_RUNNER
+#include <cstdio>
+#include <cstdlib>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/api_server.h"
+#include "tests/support/supervisor.h"
+
+int main(int argc, char** argv) {
+  constexpr int kSkipped = 77;
+  const auto binaries = injector::tests::find_api_server_binaries();
+  if (!binaries.directory) {
+    std::fprintf(stderr, "skipped: %s", binaries.why_not.c_str());
+    return kSkipped;
+  }
+  ::setenv("INJ_APISERVER_BIN", binaries.directory->c_str(), 1);
+  return injector::tests::supervise([&] { return Catch::Session().run(argc, argv); });
+}
