@@ -85,7 +85,8 @@ struct WriteOptions {
 
 struct DeleteOptions {
   bool dry_run = false;
-  std::string propagation{};  // "Background", "Foreground", "Orphan"; empty: the resource's default.
+  std::string
+      propagation{};  // "Background", "Foreground", "Orphan"; empty: the resource's default.
   std::optional<std::chrono::seconds> grace_period{};
   std::string uid{};               // Precondition.
   std::string resource_version{};  // Precondition.
