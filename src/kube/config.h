@@ -29,10 +29,10 @@ namespace injector::kube {
 
 /// The command line's part. Empty: not given.
 struct ConfigOptions {
-  std::string kubeconfig;
-  std::string context;
-  std::string master;      // Overrides the server, nothing else.
-  std::string name_space;  // Overrides the context's.
+  std::string kubeconfig{};
+  std::string context{};
+  std::string master{};      // Overrides the server, nothing else.
+  std::string name_space{};  // Overrides the context's.
 };
 
 /// What load_config() asks of the process, so that tests can answer.

@@ -39,7 +39,7 @@ class CredentialSource {
 struct CredentialTime {
   const base::Clock* steady = nullptr;  // Not owned; outlives the source. Null: the real one.
   std::function<std::chrono::system_clock::time_point()> calendar = std::chrono::system_clock::now;
-  std::function<bool()> has_terminal;  // Empty: asks the real standard input.
+  std::function<bool()> has_terminal{};  // Empty: asks the real standard input.
 };
 
 [[nodiscard]] std::unique_ptr<CredentialSource> make_credentials(const AuthSettings& settings,

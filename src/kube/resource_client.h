@@ -14,10 +14,10 @@
 namespace injector::kube {
 
 struct Selection {
-  std::string name_space;  // Empty: all.
-  std::string label_selector;
-  std::string field_selector;
-  Query query;  // More parameters for list and watch, such as includeUninitialized=true.
+  std::string name_space{};  // Empty: all.
+  std::string label_selector{};
+  std::string field_selector{};
+  Query query{};  // More parameters for list and watch, such as includeUninitialized=true.
 };
 
 /// May be called from any thread.
