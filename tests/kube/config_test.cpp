@@ -187,9 +187,10 @@ TEST_CASE("kubeconfig: broken structures are errors, not guesses", "[kube]") {
   CHECK(mentions(read("current-context: a"), "no context \"a\" (there are: none)"));
   CHECK(mentions(read("current-context: a\ncontexts: [{name: a, context: {cluster: x}}]"),
                  "no cluster \"x\""));
-  CHECK(mentions(read("current-context: a\ncontexts: [{name: a, context: {cluster: x, user: y}}]\n"
-                      "clusters: [{name: x, cluster: {server: https://x}}]"),
-                 "no user \"y\""));
+  CHECK(
+      mentions(read("current-context: a\ncontexts: [{name: a, context: {cluster: x, user: who}}]\n"
+                    "clusters: [{name: x, cluster: {server: https://x}}]"),
+               "no user \"who\""));
   CHECK(mentions(read("current-context: a\ncontexts: [{name: a, context: {cluster: x}}]\n"
                       "clusters: [{name: x}]"),
                  "no server"));

@@ -122,7 +122,7 @@ TEST_CASE("credentials: without any token a missing token file is an error", "[k
 TEST_CASE("exec plugin: it is told who asks, and runs once until its token expires", "[kube]") {
   const TempDir dir;
   ExecSettings exec =
-      exec_of(counting_plugin(dir, R"(,\"expirationTimestamp\":\"2026-01-02T03:04:05Z\")"));
+      exec_of(counting_plugin(dir, R"(,"expirationTimestamp":"2026-01-02T03:04:05Z")"));
   exec.args = {"arg"};
   exec.env = {{"E", "env"}};
   exec.cluster = {{"server", "https://c"}};
