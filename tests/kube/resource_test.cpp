@@ -1,0 +1,96 @@
+#include "kube/resource.h"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "kube/base64.h"
+#include "kube/endpoint.h"
+#include "kube/status.h"
+
+namespace injector::kube {
+
+TEST_CASE("resource: paths follow group, scope and subresource", "[kube]") {
+  CHECK(path_of({kPods, "ns", "web", "log"}).value() == "/api/v1/namespaces/ns/pods/web/log");
+  CHECK(path_of({kPods, {}, {}, {}}).value() == "/api/v1/pods");
+  CHECK(path_of({kDeployments, "ns", {}, {}}).value() == "/apis/apps/v1/namespaces/ns/deployments");
+  CHECK(path_of({kNamespaces, "ignored", "ns", {}}).value() == "/api/v1/namespaces/ns");
+  CHECK(describe(Target{kPods, "ns", "web", {}}) == "pods ns/web");
+  CHECK(describe(Target{kNamespaces, {}, "web", {}}) == "namespaces web");
+}
+
+TEST_CASE("resource: a name cannot leave its segment", "[kube]") {
+  CHECK(path_of({kPods, "ns", "../secrets?x#y", {}}).value() ==
+        "/api/v1/namespaces/ns/pods/..%2Fsecrets%3Fx%23y");
+  CHECK(path_of({kPods, "ns", "a\r\nb \xc3\xa4", {}}).value() ==
+        "/api/v1/namespaces/ns/pods/a%0D%0Ab%20%C3%A4");
+  CHECK_FALSE(path_of({kPods, "..", {}, {}}).has_value());
+  CHECK_FALSE(path_of({kPods, "ns", "web", "proxy/../../x"}).has_value());
+  CHECK(query_string({{"a b", "c&d=e"}, {"f", ""}}) == "?a%20b=c%26d%3De&f=");
+  CHECK(query_string({}).empty());
+}
+
+TEST_CASE("endpoint: addresses are taken apart and bad ones refused", "[kube]") {
+  const Endpoint plain = parse_endpoint("https://api.example:6443/p/q//", false).value();
+  CHECK(plain.tls);
+  CHECK(plain.host == "api.example");
+  CHECK(plain.port == "6443");
+  CHECK(plain.prefix == "/p/q");
+  const Endpoint v6 = parse_endpoint("https://[fd00::1]", false).value();
+  CHECK(v6.host == "fd00::1");
+  CHECK(v6.authority() == "[fd00::1]:443");
+  CHECK_FALSE(parse_endpoint("localhost:8080", false).value().tls);
+  CHECK(parse_endpoint("localhost:8080", true).value().tls);
+  for (const char* server :
+       {"", "https://", "ftp://a", "https://a:0", "https://a:65536", "https://a:x",
+        "https://a:", "https://u:p@a", "https://a/?q", "https://a#f", "https://a b", "https://[::1",
+        "https://[::1]x", "https://a:1:2", "a/path", "https://a\r\nb"}) {
+    CAPTURE(server);
+    CHECK_FALSE(parse_endpoint(server, true).has_value());
+  }
+}
+
+TEST_CASE("status: causes, retry time and reason are read", "[kube]") {
+  const StatusError status =
+      parse_status(422, R"({"kind":"Status","reason":"Invalid","message":"bad","code":1,"details":{
+        "retryAfterSeconds":7,"causes":[{"reason":"FieldValueInvalid","message":"m","field":"f"}]}})");
+  CHECK(status.code == 422);
+  CHECK(status.reason == "Invalid");
+  REQUIRE(status.causes.size() == 1);
+  CHECK(status.causes[0].type == "FieldValueInvalid");
+  CHECK(status.causes[0].field == "f");
+  CHECK(status.retry_after == std::chrono::seconds(7));
+  CHECK(to_error(status).message == "Invalid (422): bad");
+}
+
+TEST_CASE("status: a proxy's page is cut to one short line", "[kube]") {
+  const StatusError status = parse_status(502, "<html>\n\tbad gateway\n" + std::string(9000, 'x'));
+  CHECK(status.reason.empty());
+  CHECK(status.message.size() == 2048);
+  CHECK(status.message.find('\n') == std::string::npos);
+  CHECK(to_error(status).code == base::ErrorCode::Unavailable);
+  CHECK(to_error(parse_status(500, "")).message == "HTTP 500: no explanation");
+}
+
+TEST_CASE("status: a version from the future is cured like an expired one", "[kube]") {
+  const char* text =
+      R"({"kind":"Status","reason":"Timeout","message":"Too large resource version: 9",
+    "details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})";
+  CHECK(to_error(parse_status(504, text)).code == base::ErrorCode::Expired);
+}
+
+TEST_CASE("base64: bytes round-trip and wrong text is refused", "[kube]") {
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    bytes += static_cast<char>(i % 256);
+    CHECK(decode_base64(encode_base64(bytes)) == bytes);
+  }
+  CHECK(decode_base64("").value().empty());
+  CHECK(decode_base64("aGVs\r\nbG8=\n") == "hello");
+  for (const char* text : {"a", "ab", "abc", "ab=c", "====", "a===", "ab c", "ab*=", "YQ==YQ=="}) {
+    CAPTURE(text);
+    CHECK_FALSE(decode_base64(text).has_value());
+  }
+}
+
+}  // namespace injector::kube
