@@ -38,5 +38,5 @@ echo constant >&"${SERVER[1]}"
 read -r stats <&"${SERVER[0]}"
 echo "  $stats"
 load "httplib::SSLServer untuned, constant answer" "$stock"
-exec {SERVER[1]}>&-
+eval "exec ${SERVER[1]}>&-"
 wait
