@@ -51,6 +51,17 @@ std::vector<Line> read_lines(std::string_view text) {
   return lines;
 }
 
+// The old Mac's line break, which would end lines that we do not see end.
+bool has_lone_carriage_return(std::string_view text) {
+  for (std::size_t at = text.find('\r'); at != std::string_view::npos;
+       at = text.find('\r', at + 1)) {
+    if (at + 1 >= text.size() || text[at + 1] != '\n') {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string pointer_to(const std::string& parent, std::string_view key) {
   std::string pointer = parent + "/";
   for (const char c : key) {
@@ -283,7 +294,7 @@ class Editor {
 
 std::optional<std::string> edit_yaml(std::string_view text, const YamlSource& source,
                                      const Json& after) {
-  if (text.empty()) {
+  if (text.empty() || has_lone_carriage_return(text)) {
     return std::nullopt;
   }
   Editor editor(text, source);

@@ -102,6 +102,7 @@ TEST_CASE("yaml edit: what the style does not allow is no answer", "[codec]") {
   CHECK(impossible("a: 1\n", Json::object()));
   CHECK(impossible("{a: 1}\n", Json({{"a", 1}, {"b", 2}})));
   CHECK(impossible("--- a\n", Json("b")));
+  CHECK(impossible("a:\n  b: c\r", Json({{"a", {{"b", "c"}}}, {"d", 1}})));
   CHECK(impossible("l:\n- |+\n  keep\n\nm: 1\n", Json({{"l", {"keep\n\n", 2}}, {"m", 1}})));
 }
 
