@@ -43,7 +43,7 @@ void require(std::optional<SyntaxProblem> problem) {
 
 // One node of the text, before its meaning is known. The tree is an array with links, so that an
 // anchor is an index and no subtree is ever copied before an alias asks for it.
-struct Node {
+struct TextNode {
   enum class Kind : std::uint8_t { Scalar, Sequence, Mapping, Alias };
 
   std::string text;  // Of a scalar.
@@ -62,7 +62,7 @@ struct Node {
 };
 
 struct Tree {
-  std::vector<Node> nodes;        // The root is the first.
+  std::vector<TextNode> nodes;    // The root is the first.
   std::vector<std::string> tags;  // The first is empty: no tag.
 };
 
@@ -81,7 +81,7 @@ class Composer final : public YAML::EventHandler {
   }
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Node node = at(mark);
+    TextNode node = at(mark);
     node.plain = true;
     check_null(node);
     add(std::move(node), anchor);
@@ -89,8 +89,8 @@ class Composer final : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Node node = at(mark);
-    node.kind = Node::Kind::Alias;
+    TextNode node = at(mark);
+    node.kind = TextNode::Kind::Alias;
     node.target = anchors_.at(anchor);
     add(std::move(node), 0);
     last_ = Last::Other;
@@ -98,7 +98,7 @@ class Composer final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    Node node = at(mark);
+    TextNode node = at(mark);
     node.text = value;
     node.plain = tag == "?";
     node.tag = tag == "?" || tag == "!" ? 0 : intern(tag);
@@ -109,14 +109,14 @@ class Composer final : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override {
-    open(mark, Node::Kind::Sequence, anchor, style);
+    open(mark, TextNode::Kind::Sequence, anchor, style);
   }
 
   void OnSequenceEnd() override { open_.pop_back(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
-    open(mark, Node::Kind::Mapping, anchor, style);
+    open(mark, TextNode::Kind::Mapping, anchor, style);
   }
 
   void OnMapEnd() override { open_.pop_back(); }
@@ -145,8 +145,8 @@ class Composer final : public YAML::EventHandler {
   // What stands before the next node, for the question whether a tab may stand between.
   enum class Last { Other, Plain, Block };
 
-  static Node at(const YAML::Mark& mark) {
-    Node node;
+  static TextNode at(const YAML::Mark& mark) {
+    TextNode node;
     node.line = static_cast<Index>(mark.line);
     node.column = static_cast<Index>(mark.column);
     node.offset = static_cast<Index>(mark.pos);
@@ -168,13 +168,13 @@ class Composer final : public YAML::EventHandler {
   }
 
   // The parser reports a null wherever a node is missing.
-  void check_null(Node& node) {
+  void check_null(TextNode& node) {
     if (open_.empty()) {
       restore_tag(node);
       return;
     }
     const Open& parent = open_.back();
-    if (tree_.nodes[parent.node].kind == Node::Kind::Sequence) {
+    if (tree_.nodes[parent.node].kind == TextNode::Kind::Sequence) {
       if (parent.flow && (byte(node.offset) == ',' || byte(node.offset) == ']')) {
         throw Problem{node.offset, "expected a value"};
       }
@@ -184,7 +184,7 @@ class Composer final : public YAML::EventHandler {
   }
 
   // The parser gives an absent value the place of the next token.
-  void place_behind_key(Node& node, const Node& key, bool flow) const {
+  void place_behind_key(TextNode& node, const TextNode& key, bool flow) const {
     const auto colon = find_colon(text_, key.offset, key.text);
     if (!flow && !colon && !is_explicit_key(text_, key.offset)) {
       throw Problem{key.offset, "expected ':' after a key"};
@@ -205,14 +205,14 @@ class Composer final : public YAML::EventHandler {
 
   // False where the place is that of the next token: an indicator, or a line that is not indented
   // further than the key.
-  [[nodiscard]] bool is_written(const Node& node, const Node& key) const {
+  [[nodiscard]] bool is_written(const TextNode& node, const TextNode& key) const {
     const char first = byte(node.offset);
     const bool next_line = node.line > key.line && node.column <= key.column;
     return first != '\0' && first != ',' && first != '}' && first != ']' && !next_line;
   }
 
   // The parser forgets the tag of an empty document.
-  void restore_tag(Node& node) {
+  void restore_tag(TextNode& node) {
     if (byte(node.offset) != '!') {
       return;
     }
@@ -241,9 +241,9 @@ class Composer final : public YAML::EventHandler {
     return Last::Plain;
   }
 
-  void open(const YAML::Mark& mark, Node::Kind kind, YAML::anchor_t anchor,
+  void open(const YAML::Mark& mark, TextNode::Kind kind, YAML::anchor_t anchor,
             YAML::EmitterStyle::value style) {
-    Node node = at(mark);
+    TextNode node = at(mark);
     node.kind = kind;
     node.flow = style == YAML::EmitterStyle::Flow;
     const bool flow = node.flow || in_flow();
@@ -251,7 +251,7 @@ class Composer final : public YAML::EventHandler {
     open_.push_back({index, kNone, flow, false});
   }
 
-  Index add(Node node, YAML::anchor_t anchor) {
+  Index add(TextNode node, YAML::anchor_t anchor) {
     check_place(node);
     if (tree_.nodes.size() >= kMaxNodes) {
       throw Problem{node.offset, fmt::format("document has more than {} values", kMaxNodes)};
@@ -266,7 +266,7 @@ class Composer final : public YAML::EventHandler {
     return index;
   }
 
-  void check_place(const Node& node) const {
+  void check_place(const TextNode& node) const {
     require(check_properties(text_, node.offset));
     if (in_flow()) {
       return;
@@ -278,23 +278,23 @@ class Composer final : public YAML::EventHandler {
   }
 
   // The parser takes a value on a new line that is not indented further than its parent.
-  void check_column(const Node& node) const {
-    const bool block = node.kind == Node::Kind::Sequence && !node.flow;
+  void check_column(const TextNode& node) const {
+    const bool block = node.kind == TextNode::Kind::Sequence && !node.flow;
     if (open_.empty() || block || is_absent(node)) {
       return;
     }
-    const Node& parent = tree_.nodes[open_.back().node];
+    const TextNode& parent = tree_.nodes[open_.back().node];
     if (skip_properties(text_, parent.offset) != parent.offset) {
       return;  // The parent's place is that of its anchor or tag.
     }
-    const bool key = parent.kind == Node::Kind::Mapping && !open_.back().at_value;
+    const bool key = parent.kind == TextNode::Kind::Mapping && !open_.back().at_value;
     if (!key && node.column <= parent.column && node.line > parent.line) {
       throw Problem{node.offset, "expected ':' or more indentation"};
     }
   }
 
   // A null that nobody wrote: its place is that of the next token.
-  static bool is_absent(const Node& node) {
+  static bool is_absent(const TextNode& node) {
     return node.plain && node.text.empty() && node.tag == 0 && !node.anchored;
   }
 
@@ -402,12 +402,12 @@ class Converter {
 
   static constexpr std::size_t kSmallObject = 16;
 
-  [[noreturn]] static void fail(const Node& node, std::string message) {
+  [[noreturn]] static void fail(const TextNode& node, std::string message) {
     throw Problem{node.offset, std::move(message)};
   }
 
   template <class T>
-  static T required(const Node& node, base::Result<T> result) {
+  static T required(const TextNode& node, base::Result<T> result) {
     if (!result) {
       fail(node, std::move(result).error().message);
     }
@@ -423,7 +423,7 @@ class Converter {
     return 0.99 - 0.89 * std::clamp(share, 0.0, 1.0);
   }
 
-  void count(const Node& node) {
+  void count(const TextNode& node) {
     ++decoded_;
     if (alias_depth_ == 0) {
       return;
@@ -439,7 +439,7 @@ class Converter {
   }
 
   Json value(Index index, Index key, std::size_t depth) {
-    Node& node = tree_.nodes[index];
+    TextNode& node = tree_.nodes[index];
     count(node);
     if (marks_ == nullptr || unmarked_ > 0) {
       return plain_value(node, depth);
@@ -452,29 +452,29 @@ class Converter {
     return result;
   }
 
-  Json plain_value(Node& node, std::size_t depth) {
+  Json plain_value(TextNode& node, std::size_t depth) {
     shared_ += node.anchored ? 1 : 0;
     switch (node.kind) {
-      case Node::Kind::Scalar:
+      case TextNode::Kind::Scalar:
         return required(node, scalar_to_json(scalar(node)));
-      case Node::Kind::Alias:
+      case TextNode::Kind::Alias:
         return follow(node, depth);
-      case Node::Kind::Sequence:
+      case TextNode::Kind::Sequence:
         return sequence(node, depth);
-      case Node::Kind::Mapping:
+      case TextNode::Kind::Mapping:
         return mapping(node, depth);
     }
     return {};
   }
 
-  ScalarValue scalar(const Node& node) {
+  ScalarValue scalar(const TextNode& node) {
     if (node.tag != 0) {
       return required(node, resolve_tagged(node.text, tree_.tags[node.tag]));
     }
     return node.plain ? resolve_plain(node.text) : ScalarValue(node.text);
   }
 
-  Json follow(const Node& alias, std::size_t depth) {
+  Json follow(const TextNode& alias, std::size_t depth) {
     uses_aliases_ = true;
     ++shared_;
     if (tree_.nodes[alias.target].open) {
@@ -488,13 +488,13 @@ class Converter {
     return result;
   }
 
-  static void check_depth(const Node& node, std::size_t depth) {
+  static void check_depth(const TextNode& node, std::size_t depth) {
     if (depth > base::kMaxJsonDepth) {
       fail(node, fmt::format("nested deeper than {} levels", base::kMaxJsonDepth));
     }
   }
 
-  Json sequence(Node& node, std::size_t depth) {
+  Json sequence(TextNode& node, std::size_t depth) {
     check_depth(node, depth);
     node.open = true;
     Json list = Json::array();
@@ -507,13 +507,13 @@ class Converter {
     return list;
   }
 
-  Json mapping(Node& node, std::size_t depth) {
+  Json mapping(TextNode& node, std::size_t depth) {
     Object object;
     add_members(node, object, depth);
     return std::move(object.value);
   }
 
-  void add_members(Node& node, Object& object, std::size_t depth) {
+  void add_members(TextNode& node, Object& object, std::size_t depth) {
     check_depth(node, depth);
     node.open = true;
     for (Index key = node.child; key != kNone;) {
@@ -528,21 +528,21 @@ class Converter {
     node.open = false;
   }
 
-  [[nodiscard]] bool is_merge(const Node& key) const {
-    return key.kind == Node::Kind::Scalar && key.text == "<<" &&
+  [[nodiscard]] bool is_merge(const TextNode& key) const {
+    return key.kind == TextNode::Kind::Scalar && key.text == "<<" &&
            (key.plain || tree_.tags[key.tag] == "tag:yaml.org,2002:merge");
   }
 
   std::string key_text(Index index) {
-    const Node& key = tree_.nodes[index];
+    const TextNode& key = tree_.nodes[index];
     count(key);
     shared_ += key.anchored ? 1 : 0;
-    if (key.kind == Node::Kind::Alias) {
+    if (key.kind == TextNode::Kind::Alias) {
       uses_aliases_ = true;
       ++shared_;
       return key_text(key.target);
     }
-    if (key.kind != Node::Kind::Scalar) {
+    if (key.kind != TextNode::Kind::Scalar) {
       fail(key, "a list or a map cannot be a key");
     }
     return required(key, scalar_to_key(scalar(key)));
@@ -617,7 +617,7 @@ class Converter {
     if (alias_depth_ > 0 || merged_before) {
       return;
     }
-    const Node& at = tree_.nodes[later.key];
+    const TextNode& at = tree_.nodes[later.key];
     const std::size_t line = tree_.nodes[earlier.key].line + first_line_;
     const string_view what = is_merge(at) ? "a merge key replaces" : "duplicate key";
     warnings_.push_back({mark(at), fmt::format("{} \"{}\" (first on line {}): the last one wins",
@@ -628,8 +628,8 @@ class Converter {
     uses_aliases_ = true;
     ++shared_;
     ++unmarked_;
-    const Node& node = tree_.nodes[value];
-    if (node.kind == Node::Kind::Sequence) {
+    const TextNode& node = tree_.nodes[value];
+    if (node.kind == TextNode::Kind::Sequence) {
       merge_list(node, key, object, depth);
     } else {
       merge_map(value, key, object, depth);
@@ -638,7 +638,7 @@ class Converter {
   }
 
   // The first of the list wins, so it is merged last.
-  void merge_list(const Node& list, Index key, Object& object, std::size_t depth) {
+  void merge_list(const TextNode& list, Index key, Object& object, std::size_t depth) {
     std::vector<Index> maps;
     for (Index child = list.child; child != kNone; child = tree_.nodes[child].next) {
       maps.push_back(child);
@@ -648,11 +648,11 @@ class Converter {
   }
 
   void merge_map(Index value, Index key, Object& object, std::size_t depth) {
-    const Node& node = tree_.nodes[value];
-    const bool alias = node.kind == Node::Kind::Alias;
+    const TextNode& node = tree_.nodes[value];
+    const bool alias = node.kind == TextNode::Kind::Alias;
     count(node);
-    Node& map = tree_.nodes[alias ? node.target : value];
-    if (map.kind != Node::Kind::Mapping) {
+    TextNode& map = tree_.nodes[alias ? node.target : value];
+    if (map.kind != TextNode::Kind::Mapping) {
       fail(node, "a merge key needs a map or a list of maps");
     }
     if (map.open) {
@@ -666,11 +666,11 @@ class Converter {
     }
   }
 
-  [[nodiscard]] Mark mark(const Node& node) const {
+  [[nodiscard]] Mark mark(const TextNode& node) const {
     return {node.line + first_line_, node.column + 1};
   }
 
-  [[nodiscard]] YamlNode describe(const Node& node, Index key) const {
+  [[nodiscard]] YamlNode describe(const TextNode& node, Index key) const {
     YamlNode result;
     result.value = mark(node);
     result.value_offset = node.offset + first_byte_;
@@ -813,11 +813,12 @@ base::Result<YamlDocument> read_yaml(string_view text, std::size_t first_line) {
 base::Result<YamlSource> read_yaml_with_marks(string_view text, std::size_t first_line) {
   MarkRecorder marks;
   auto source = read(text, first_line, &marks);
-  if (source) {
-    for (auto& entry : marks.entries) {
-      if (!entry.obsolete) {
-        source.value().nodes.emplace(std::move(entry.pointer), entry.node);
-      }
+  if (!source) {
+    return source;
+  }
+  for (auto& entry : marks.entries) {
+    if (!entry.obsolete) {
+      source.value().nodes.emplace(std::move(entry.pointer), entry.node);
     }
   }
   return source;

@@ -113,7 +113,7 @@ std::optional<ScalarValue> parse_integer(string_view text) {
   if (!magnitude) {
     return std::nullopt;
   }
-  if (const auto value = signed_value(*magnitude, text.front() == '-')) {
+  if (auto value = signed_value(*magnitude, text.front() == '-')) {
     return value;
   }
   return sign ? std::nullopt : std::optional<ScalarValue>(*magnitude);

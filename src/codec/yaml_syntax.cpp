@@ -1,6 +1,7 @@
 #include "codec/yaml_syntax.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -85,6 +86,31 @@ bool is_allowed(std::uint32_t code) {
   return !control && code != 0xFFFE && code != 0xFFFF;
 }
 
+std::uint32_t byte_at(string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
+
+// Of the UTF-8 sequence that begins with the byte `first`; 0 if none does.
+std::size_t sequence_length(std::uint32_t first) {
+  if (first < 0x80U) {
+    return 1;
+  }
+  if ((first & 0xE0U) == 0xC0U) {
+    return 2;
+  }
+  if ((first & 0xF0U) == 0xE0U) {
+    return 3;
+  }
+  return (first & 0xF8U) == 0xF0U ? 4 : 0;
+}
+
+// No longer than it must be, no surrogate, and within Unicode.
+bool is_well_formed(std::uint32_t code, std::size_t length) {
+  constexpr std::array<std::uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code >= kSmallest.at(length) && !surrogate && code <= 0x10FFFF;
+}
+
 constexpr string_view kTagCharacters = ";/?:@&=+$,.!~*'()[]%<>";
 
 std::size_t property_end(string_view text, std::size_t at) {
@@ -120,27 +146,20 @@ std::size_t skip_spaces(string_view text, std::size_t at) {
 }  // namespace
 
 Character decode_character(string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t first = byte(at);
-  const std::size_t length = first < 0x80U             ? 1
-                             : (first & 0xE0U) == 0xC0 ? 2
-                             : (first & 0xF0U) == 0xE0 ? 3
-                             : (first & 0xF8U) == 0xF0 ? 4
-                                                       : 0;
+  const std::uint32_t first = byte_at(text, at);
+  const std::size_t length = sequence_length(first);
   if (length == 0 || at + length > text.size()) {
     return {};
   }
   std::uint32_t code = length == 1 ? first : first & (0xFFU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) {
+    const std::uint32_t byte = byte_at(text, at + i);
+    if ((byte & 0xC0U) != 0x80U) {
       return {};
     }
-    code = code << 6U | (byte(at + i) & 0x3FU);
+    code = code << 6U | (byte & 0x3FU);
   }
-  constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kSmallest[length] || surrogate || code > 0x10FFFF ? Character{}
-                                                                  : Character{code, length};
+  return is_well_formed(code, length) ? Character{code, length} : Character{};
 }
 
 bool is_document_start(string_view line) {
@@ -220,14 +239,12 @@ std::size_t skip_properties(string_view text, std::size_t offset) {
 std::optional<std::size_t> quoted_end(string_view text, std::size_t offset) {
   const char quote = text[offset];
   for (std::size_t at = offset + 1; at < text.size(); ++at) {
-    if (quote == '"' && text[at] == '\\') {
+    const bool escape = quote == '"' && text[at] == '\\';
+    const bool doubled = quote == '\'' && text.substr(at).starts_with("''");
+    if (escape || doubled) {
       ++at;
     } else if (text[at] == quote) {
-      const bool doubled = quote == '\'' && at + 1 < text.size() && text[at + 1] == quote;
-      if (!doubled) {
-        return at + 1;
-      }
-      ++at;
+      return at + 1;
     }
   }
   return std::nullopt;
