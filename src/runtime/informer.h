@@ -31,7 +31,7 @@ namespace injector::runtime {
 
 struct InformerOptions {
   std::string kind;  // "Pod"; objects of another kind are skipped. Empty: any.
-  Transform transform = drop_managed_fields;
+  Transform transform = drop_managed_fields;  // Empty: objects are kept whole.
   std::vector<Index> indexes{};
   base::Duration resync_period{0};  // 0: never; otherwise at least a second.
   std::size_t page_size = 500;      // Of a list.

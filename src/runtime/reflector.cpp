@@ -308,7 +308,9 @@ base::Result<ObjectPtr> Reflector::admit(base::Json& object) const {
     return base::invalid("unexpected kind " + std::string(kind));
   }
   try {
-    options_.transform(object);
+    if (options_.transform) {
+      options_.transform(object);
+    }
   } catch (const std::exception& error) {
     return base::invalid(std::string("transform: ") + error.what());
   }

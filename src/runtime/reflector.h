@@ -42,8 +42,8 @@
 namespace injector::runtime {
 
 struct ReflectorOptions {
-  std::string kind;  // Objects of another kind are skipped. Empty: any.
-  Transform transform = drop_managed_fields;
+  std::string kind;                           // Objects of another kind are skipped. Empty: any.
+  Transform transform = drop_managed_fields;  // Empty: objects are kept whole.
   std::size_t page_size = 500;
   BackoffPolicy backoff;
 };

@@ -23,7 +23,8 @@
 
 namespace injector::runtime {
 
-/// Files objects under any number of values. `values` must be pure; it is called without a lock.
+/// Files objects under any number of values. `values` is pure, does not throw, and calls
+/// nobody back: an informer calls it while its handlers wait.
 struct Index {
   std::string name;
   std::function<std::vector<std::string>(const Object&)> values;

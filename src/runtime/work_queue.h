@@ -118,7 +118,7 @@ class WorkQueue {
                          [this]() INJ_REQUIRES(mutex_) { return dirty_.empty() && held_.empty(); });
   }
 
-  /// Keys that could be taken now or are delayed no more than until now.
+  /// How many keys could be taken now.
   [[nodiscard]] std::size_t ready() INJ_EXCLUDES(mutex_) {
     const base::MutexLock lock(mutex_);
     promote_due(clock_.now());
