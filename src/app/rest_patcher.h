@@ -1,0 +1,32 @@
+// What the control loops ask of an API server, on the REST client.
+
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "controller/patcher.h"
+#include "kube/resource.h"
+#include "kube/rest_client.h"
+
+namespace injector::app {
+
+/// May be called from any thread.
+class RestPatcher final : public controller::Patcher {
+ public:
+  /// `client` is not owned and outlives this. `options` go with every PATCH.
+  RestPatcher(kube::RestClient& client, kube::Resource resource, kube::WriteOptions options);
+
+  [[nodiscard]] base::Result<base::Json> patch(const std::string& name_space,
+                                               const std::string& name, const base::Json& patch,
+                                               const std::stop_token& stop) override;
+
+ private:
+  kube::RestClient& client_;  // Not owned.
+  const kube::Resource resource_;
+  const kube::WriteOptions options_;
+};
+
+}  // namespace injector::app
