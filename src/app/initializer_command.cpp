@@ -75,7 +75,8 @@ struct InitializerFlags {
 
  private:
   void add_what(CLI::App& command) {
-    command.add_option("--mode", mode, "What to look after; auto asks the API server what it can do")
+    command
+        .add_option("--mode", mode, "What to look after; auto asks the API server what it can do")
         ->check(CLI::IsMember({"auto", "workloads"}))
         ->capture_default_str();
     auto* file = command.add_option(
@@ -101,7 +102,8 @@ struct InitializerFlags {
     command.add_option("--resync", resync, "How often to look at everything again; 0: never")
         ->check(duration_check())
         ->capture_default_str();
-    command.add_flag("--leader-elect", leader_elect, "Only one of several replicas works at a time");
+    command.add_flag("--leader-elect", leader_elect,
+                     "Only one of several replicas works at a time");
     command.add_option("--admin-listen", admin_listen, "Address of the admin port (plain HTTP)")
         ->capture_default_str();
   }
@@ -185,8 +187,8 @@ class Term {
 
   [[nodiscard]] controller::WorkloadOptions workload_options() const {
     controller::WorkloadOptions options;
-    options.rollout = context_.flags.rollout ? controller::Rollout::WhenOutdated
-                                             : controller::Rollout::Never;
+    options.rollout =
+        context_.flags.rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
     if (context_.flags.dry_run) {
       options.dry_run = [&printer = context_.printer](const std::string& line) {
         printer.print(line);
@@ -263,8 +265,8 @@ class InitializerProcess {
       if (!name) {
         return std::move(name).error();
       }
-      config_map_ = std::make_unique<TemplateConfigMap>(*client_, name.value(), templates_,
-                                                        ambience_.get());
+      config_map_ =
+          std::make_unique<TemplateConfigMap>(*client_, name.value(), templates_, ambience_.get());
       return {};
     }
     if (flags_.config.empty()) {
@@ -454,7 +456,8 @@ void add_initializer_command(CLI::App& app, Chosen& chosen) {
       "  envoy-initializer initializer --resources deployments --configmap default/envoy\n"
       "  envoy-initializer initializer --rollout --dry-run -n shop\n"
       "\n"
-      "SIGTERM and SIGINT finish the writes in flight, give the lease back and exit 0. SIGHUP reads "
+      "SIGTERM and SIGINT finish the writes in flight, give the lease back and exit 0. SIGHUP "
+      "reads "
       "the\ntemplate file again.");
   command.callback([flags, &chosen] {
     chosen.work = [flags] {
