@@ -24,10 +24,13 @@
 #include "app/template_file.h"
 #include "base/mutex.h"
 #include "codec/template_store.h"
+#include "controller/initializer_reconciler.h"
 #include "controller/metrics.h"
 #include "controller/object_loop.h"
+#include "controller/repair_reconciler.h"
 #include "controller/surroundings.h"
 #include "controller/workload_reconciler.h"
+#include "core/pod_state.h"
 #include "kube/discovery.h"
 #include "kube/event_sink.h"
 #include "kube/lease_client.h"
@@ -47,8 +50,14 @@ constexpr const char* kName = "envoy-initializer";  // Of our Lease, our Events,
 constexpr base::Duration kTemplateLook = 250ms;     // How soon a new template is acted on.
 constexpr base::Duration kServerRetry = 1s;         // While the API server does not answer.
 
+enum class Mode { Initializer, Workloads, Repair };
+
 struct InitializerFlags {
   std::string mode = "auto";
+  std::string initializer_name = "envoy.initializer.kubernetes.io";
+  bool require_annotation = true;
+  std::string repair = "report";
+  double evict_per_minute = 6;
   std::string config;
   std::string config_map;
   std::vector<std::string> resources{"deployments", "statefulsets", "daemonsets", "cronjobs"};
@@ -65,6 +74,7 @@ struct InitializerFlags {
 
   void add_to(CLI::App& command) {
     add_what(command);
+    add_pods(command);
     add_how(command);
     cluster.add_to(command);
     command.add_option("-n,--namespace", cluster.options.name_space,
@@ -77,7 +87,7 @@ struct InitializerFlags {
   void add_what(CLI::App& command) {
     command
         .add_option("--mode", mode, "What to look after; auto asks the API server what it can do")
-        ->check(CLI::IsMember({"auto", "workloads"}))
+        ->check(CLI::IsMember({"auto", "initializer", "workloads", "repair"}))
         ->capture_default_str();
     auto* file = command.add_option(
         "--config", config, "The template: a file, or the folder of a mounted ConfigMap; followed");
@@ -93,6 +103,24 @@ struct InitializerFlags {
                      "Replace the sidecar of workloads that have the one of another template");
     command.add_flag("--dry-run", dry_run,
                      "Ask the API server to check every change and print what would be done");
+  }
+
+  void add_pods(CLI::App& command) {
+    command
+        .add_option("--initializer-name", initializer_name,
+                    "With --mode initializer: our name in the InitializerConfiguration")
+        ->capture_default_str();
+    command
+        .add_option("--require-annotation", require_annotation,
+                    "=false: inject where neither Pod nor Namespace says anything")
+        ->capture_default_str();
+    command
+        .add_option("--repair", repair, "With --mode repair: what to do about Pods without sidecar")
+        ->check(CLI::IsMember({"report", "evict"}))
+        ->capture_default_str();
+    command.add_option("--evict-per-minute", evict_per_minute, "Pods evicted at the most")
+        ->check(CLI::Range(0.01, 6000.0))
+        ->capture_default_str();
   }
 
   void add_how(CLI::App& command) {
@@ -159,6 +187,31 @@ class Term {
     add_loop(std::move(unit), resource, {}, std::move(reconcile));
   }
 
+  void add_initializer() {
+    Unit unit;
+    unit.patcher = std::make_unique<RestPatcher>(
+        context_.client, kube::kPods,
+        kube::WriteOptions{.dry_run = context_.flags.dry_run, .field_manager = kName});
+    unit.initializer = std::make_unique<controller::InitializerReconciler>(
+        context_.surroundings, *unit.patcher, context_.flags.initializer_name);
+    auto reconcile = reconcile_with(*unit.initializer);
+    add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}},
+             std::move(reconcile));
+  }
+
+  void add_repair(const std::string& policy_version) {
+    Unit unit;
+    unit.evictor = std::make_unique<RestEvictor>(
+        context_.client,
+        kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.flags.dry_run});
+    unit.repair = std::make_unique<controller::RepairReconciler>(
+        context_.surroundings, *unit.evictor, context_.ambient.clock,
+        controller::RepairOptions{context_.flags.repair == "evict",
+                                  context_.flags.evict_per_minute});
+    auto reconcile = reconcile_with(*unit.repair);
+    add_loop(std::move(unit), kube::kPods, {}, std::move(reconcile), core::trim_pod);
+  }
+
   /// Works until `stop`.
   void run(const std::stop_token& stop) {
     std::vector<std::jthread> threads;
@@ -172,7 +225,10 @@ class Term {
   // What belongs to one resource. The loop is last: it uses the others.
   struct Unit {
     std::unique_ptr<RestPatcher> patcher;
+    std::unique_ptr<RestEvictor> evictor;
     std::unique_ptr<controller::WorkloadReconciler> workloads;
+    std::unique_ptr<controller::InitializerReconciler> initializer;
+    std::unique_ptr<controller::RepairReconciler> repair;
     std::unique_ptr<kube::ResourceClient> server;
     std::unique_ptr<controller::ObjectLoop> loop;
   };
@@ -198,7 +254,8 @@ class Term {
   }
 
   void add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
-                controller::ReconcileObject reconcile) {
+                controller::ReconcileObject reconcile,
+                runtime::Transform transform = runtime::drop_managed_fields) {
     kube::Selection selection;
     selection.name_space = context_.flags.cluster.options.name_space;
     selection.query = std::move(query);
@@ -210,6 +267,7 @@ class Term {
     options.workers = context_.flags.workers;
     options.resync = parse_duration(context_.flags.resync);
     options.metrics = runtime::QueueMetrics(context_.registry, resource.plural);
+    options.transform = std::move(transform);
     unit.loop = std::make_unique<controller::ObjectLoop>(*unit.server, std::move(options),
                                                          std::move(reconcile), context_.ambient);
     units_.push_back(std::move(unit));
@@ -339,7 +397,7 @@ class InitializerProcess {
   void work_until(const std::stop_token& stop) {
     const bool ready = namespaces_->wait_for_sync(stop) &&
                        (config_map_ == nullptr || config_map_->wait_for_sync(stop));
-    if (!ready || !find_resources(stop)) {
+    if (!ready || !discover(stop)) {
       return;
     }
     kube::RestEventSink sink(*client_);
@@ -353,26 +411,94 @@ class InitializerProcess {
     }
   }
 
-  // Asks until the server answers. False: `stop`, or what was asked for is not to be had.
-  bool find_resources(const std::stop_token& stop) {
-    for (const std::string& name : flags_.resources) {
-      while (true) {
-        auto resource = resource_named(name, stop);
-        if (resource) {
-          resources_.push_back(std::move(resource).value());
-          break;
-        }
-        if (resource.error().code == base::ErrorCode::NotFound) {
-          log_.error("resource is not served", {{"resource", name}});
-          failed_ = true;
-          return false;
-        }
-        log_.warn("discovery failed", {{"resource", name}, {"error", resource.error().message}});
-        if (!ambience_.get().sleeper.sleep(kServerRetry, stop)) {
-          return false;
-        }
+  // Asks until the server answers. Empty: `stop`, or what was asked for is not to be had.
+  template <class Question>
+  auto ask(std::string_view what, const std::stop_token& stop, Question question)
+      -> std::optional<std::decay_t<decltype(question().value())>> {
+    while (true) {
+      auto answer = question();
+      if (answer) {
+        return std::move(answer).value();
+      }
+      log_.warn("discovery failed", {{"what", what}, {"error", answer.error().message}});
+      if (answer.error().code == base::ErrorCode::NotFound) {
+        failed_ = true;
+        return std::nullopt;
+      }
+      if (!ambience_.get().sleeper.sleep(kServerRetry, stop)) {
+        return std::nullopt;
       }
     }
+  }
+
+  // What the server can do, and of that what was asked for. False: see ask().
+  bool discover(const std::stop_token& stop) {
+    const auto mode = ask("mode", stop, [&] { return find_mode(stop); });
+    if (!mode) {
+      return false;
+    }
+    mode_ = *mode;
+    switch (mode_) {
+      case Mode::Initializer:
+        log_.info("looking after waiting pods", {{"initializer", flags_.initializer_name}});
+        return true;
+      case Mode::Workloads:
+        log_.info("looking after workloads");
+        return find_resources(stop);
+      case Mode::Repair:
+        log_.info("looking after running pods", {{"repair", flags_.repair}});
+        return find_eviction(stop);
+    }
+    return false;
+  }
+
+  base::Result<Mode> find_mode(const std::stop_token& stop) {
+    static const std::map<std::string, Mode> kModes{{"initializer", Mode::Initializer},
+                                                    {"workloads", Mode::Workloads},
+                                                    {"repair", Mode::Repair}};
+    if (const auto fixed = kModes.find(flags_.mode); fixed != kModes.end()) {
+      return fixed->second;
+    }
+    const auto initializers = kube::serves(*client_, kube::kInitializerConfigurations, stop);
+    if (!initializers) {
+      return initializers.error();
+    }
+    if (initializers.value()) {
+      return Mode::Initializer;
+    }
+    return find_webhook(stop);
+  }
+
+  // Repair is for clusters that have the webhook. Who may not even look has none to rely on.
+  base::Result<Mode> find_webhook(const std::stop_token& stop) {
+    const auto webhook = client_->get({kube::kMutatingWebhookConfigurations, {}, kName, {}}, stop);
+    if (webhook) {
+      return Mode::Repair;
+    }
+    const base::ErrorCode code = webhook.error().code;
+    if (code == base::ErrorCode::NotFound || code == base::ErrorCode::Forbidden) {
+      return Mode::Workloads;
+    }
+    return webhook.error();
+  }
+
+  bool find_resources(const std::stop_token& stop) {
+    for (const std::string& name : flags_.resources) {
+      auto resource = ask(name, stop, [&] { return resource_named(name, stop); });
+      if (!resource) {
+        return false;
+      }
+      resources_.push_back(*std::move(resource));
+    }
+    return true;
+  }
+
+  bool find_eviction(const std::stop_token& stop) {
+    auto version = ask("eviction", stop, [&] { return kube::eviction_version(*client_, stop); });
+    if (!version) {
+      return false;
+    }
+    eviction_version_ = *std::move(version);
     return true;
   }
 
@@ -407,10 +533,30 @@ class InitializerProcess {
   void lead(runtime::EventRecorder& recorder, const std::stop_token& stop) {
     Term term({flags_, *client_, templates_, *registry_, printer_, surroundings(recorder),
                ambience_.get()});
-    for (const kube::Resource& resource : resources_) {
-      term.add_workload(resource);
-    }
+    add_units(term);
     term.run(stop);
+  }
+
+  void add_units(Term& term) const {
+    switch (mode_) {
+      case Mode::Initializer:
+        term.add_initializer();
+        return;
+      case Mode::Workloads:
+        for (const kube::Resource& resource : resources_) {
+          term.add_workload(resource);
+        }
+        return;
+      case Mode::Repair:
+        term.add_repair(eviction_version_);
+        return;
+    }
+  }
+
+  [[nodiscard]] core::Policy policy() const {
+    core::Policy policy = flags_.policy.get();
+    policy.inject_by_default = !flags_.require_annotation;
+    return policy;
   }
 
   controller::Surroundings surroundings(runtime::EventRecorder& recorder) {
@@ -422,7 +568,7 @@ class InitializerProcess {
                 recorder.record(about, type, std::move(reason), std::move(message));
               }
             },
-            flags_.policy.get(),
+            policy(),
             metrics_,
             log_};
   }
@@ -441,7 +587,10 @@ class InitializerProcess {
   std::unique_ptr<TemplateFile> template_file_;
   std::unique_ptr<TemplateConfigMap> config_map_;
   std::unique_ptr<NamespaceCache> namespaces_;
-  std::vector<kube::Resource> resources_;
+  // Of the server, from discover() on.
+  Mode mode_ = Mode::Workloads;
+  std::vector<kube::Resource> resources_;  // For Workloads.
+  std::string eviction_version_;           // For Repair.
 };
 
 }  // namespace

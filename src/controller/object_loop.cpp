@@ -6,9 +6,10 @@
 namespace injector::controller {
 namespace {
 
-runtime::InformerOptions informer_options(std::string kind) {
+runtime::InformerOptions informer_options(const LoopOptions& loop) {
   runtime::InformerOptions options;
-  options.kind = std::move(kind);
+  options.kind = loop.kind;
+  options.transform = loop.transform;
   return options;
 }
 
@@ -31,13 +32,14 @@ ObjectLoop::ObjectLoop(runtime::ListerWatcher& server, LoopOptions options,
                        ReconcileObject reconcile, const runtime::Ambient& ambient)
     : resync_(options.resync),
       ambient_(ambient),
-      informer_(server, informer_options(std::move(options.kind)), ambient),
-      controller_({std::move(options.name), options.workers, options.metrics},
-                  [this, reconcile = std::move(reconcile)](const std::string& key,
-                                                           const std::stop_token& stop) {
-                    return reconcile(key, informer_.store().get(key), stop);
-                  },
-                  ambient) {
+      informer_(server, informer_options(options), ambient),
+      controller_(
+          {std::move(options.name), options.workers, options.metrics},
+          [this, reconcile = std::move(reconcile)](const std::string& key,
+                                                   const std::stop_token& stop) {
+            return reconcile(key, informer_.store().get(key), stop);
+          },
+          ambient) {
   informer_.add_handler(
       for_each_change([this](std::string key) { controller_.enqueue(std::move(key)); }));
 }

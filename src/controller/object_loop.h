@@ -16,6 +16,7 @@
 #include "runtime/controller.h"
 #include "runtime/informer.h"
 #include "runtime/lister_watcher.h"
+#include "runtime/object.h"
 #include "runtime/queue_metrics.h"
 
 namespace injector::controller {
@@ -26,6 +27,7 @@ struct LoopOptions {
   std::size_t workers = 1;
   base::Duration resync{0};  // 0: never.
   runtime::QueueMetrics metrics;
+  runtime::Transform transform = runtime::drop_managed_fields;
 };
 
 /// `object` is null if it is gone. Called from several threads, for different keys.

@@ -51,8 +51,8 @@ base::Result<core::Decision> decide(const base::Json& pod, const Workload& workl
   core::Decision decision =
       core::inject(facts.value(), context.name_space, context.tpl, context.policy);
   if (decision.reason == core::Reason::NotRequested) {
-    for (core::Warning& warning : core::misplaced_keys(
-             core::meta_facts(workload.object), workload.path.dotted, context.policy)) {
+    for (core::Warning& warning : core::misplaced_keys(core::meta_facts(workload.object),
+                                                       workload.path.dotted, context.policy)) {
       decision.warnings.push_back(std::move(warning));
     }
   }
@@ -89,7 +89,7 @@ base::Result<WorkloadPlan> plan_from(base::Json pod, const Workload& workload,
     return std::move(decision).error();
   }
   core::Decision& decided = decision.value();
-  WorkloadPlan plan{action_of(decided, write),   decided.reason, std::move(decided.detail),
+  WorkloadPlan plan{action_of(decided, write),   decided.reason,         std::move(decided.detail),
                     std::move(decided.warnings), names_of(decided.plan), {}};
   if (plan.action != write) {
     return plan;
@@ -119,8 +119,9 @@ base::Result<base::Json> guarded_patch(const base::Json& original, const base::J
   // Lists with duplicate keys do not survive a strategic merge: better no sidecar than a lost port.
   const auto result = patch::apply_strategic(original, patch.value(), *schema);
   if (!result || !base::same(result.value(), wanted)) {
-    return base::invalid("a strategic merge patch cannot express the change without losing "
-                         "something: is there a list with duplicate names or ports?");
+    return base::invalid(
+        "a strategic merge patch cannot express the change without losing "
+        "something: is there a list with duplicate names or ports?");
   }
   patch.value()["metadata"]["resourceVersion"] =
       base::text_of(base::find(original, "metadata", "resourceVersion"));

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "codec/json.h"
+#include "controller/write_result.h"
 
 namespace injector::controller {
 namespace {
@@ -59,8 +60,8 @@ Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::Obj
 }
 
 Outcome WorkloadReconciler::decide(const Case& subject, const std::stop_token& stop) const {
-  const auto name_space = surroundings_.name_space(
-      base::text_of(base::find(subject.object, "metadata", "namespace")));
+  const auto name_space =
+      surroundings_.name_space(base::text_of(base::find(subject.object, "metadata", "namespace")));
   const auto plan = plan_workload(
       subject.object, {subject.tpl, surroundings_.policy, name_space.get()}, options_.rollout);
   if (!plan) {
@@ -139,32 +140,13 @@ Outcome WorkloadReconciler::written(const Case& subject, const WorkloadPlan& pla
 }
 
 Outcome WorkloadReconciler::failed(const Case& subject, const base::Error& error) const {
-  Metrics& metrics = surroundings_.metrics;
-  switch (error.code) {
-    case base::ErrorCode::NotFound:
-      metrics.count_patch(WriteResult::Gone);
-      return Outcome::done();
-    case base::ErrorCode::Conflict:
-      metrics.count_patch(WriteResult::Conflict);
-      return Outcome::retry(error.message);  // The newer version is on its way to us.
-    case base::ErrorCode::InvalidInput:
-      metrics.count_patch(WriteResult::Refused);
-      subject.memory.refused = attempt_of(subject.object, subject.tpl);
-      warn_once(subject, "NotInjected", error.message);
-      return Outcome::done();
-    case base::ErrorCode::Cancelled:
-      return Outcome::done();  // The next start lists everything again.
-    case base::ErrorCode::Unauthorized:
-    case base::ErrorCode::Forbidden:
-    case base::ErrorCode::AlreadyExists:
-    case base::ErrorCode::Expired:
-    case base::ErrorCode::TooManyRequests:
-    case base::ErrorCode::Unavailable:
-    case base::ErrorCode::Internal:
-      break;
+  surroundings_.metrics.count_patch(result_of(error));
+  if (error.code != base::ErrorCode::InvalidInput) {
+    return outcome_of(error);
   }
-  metrics.count_patch(WriteResult::Failed);
-  return Outcome::retry(error.message);
+  subject.memory.refused = attempt_of(subject.object, subject.tpl);
+  warn_once(subject, "NotInjected", error.message);
+  return Outcome::done();
 }
 
 void WorkloadReconciler::warn_once(const Case& subject, const std::string& reason,
@@ -173,9 +155,9 @@ void WorkloadReconciler::warn_once(const Case& subject, const std::string& reaso
   if (subject.memory.told == told) {
     return;
   }
-  surroundings_.log.warn("pod template left alone", {{"object", address_of(subject.object)},
-                                                     {"reason", reason},
-                                                     {"why", message}});
+  surroundings_.log.warn(
+      "pod template left alone",
+      {{"object", address_of(subject.object)}, {"reason", reason}, {"why", message}});
   surroundings_.announce(reference_to(subject.object), EventType::Warning, reason, message);
   subject.memory.told = std::move(told);
 }
