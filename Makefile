@@ -1,6 +1,6 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build test unit asan tsan bench fuzz lint tidy format clean
+.PHONY: run build test unit asan tsan golden bench fuzz lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
@@ -12,7 +12,7 @@ build:
 	@cmake --build --preset release -j $(JOBS)
 
 run: build
-	@build/release/envoy-initializer version
+	@tools/demo $(ARGS)
 
 # Configures and builds the preset $(1); the tests come with it.
 define configure
@@ -33,6 +33,10 @@ unit:
 asan tsan:
 	$(call configure,$@)
 	@ctest --preset $@ -j $(JOBS) -LE apiserver
+
+golden:
+	$(call configure,dev)
+	@GOLDEN_UPDATE=1 build/dev/tests/cli_tests 'golden*'
 
 bench:
 	@tools/install-packages bench
