@@ -44,11 +44,11 @@ std::string template_text(const std::string& image) {
 /// One replica. It dies with the case.
 class Replica {
  public:
-  explicit Replica(std::vector<std::string> flags, const std::string& image = "envoy:1")
-      : config_(dir_.write("template.yaml", template_text(image))),
+  explicit Replica(const std::vector<std::string>& flags, const std::string& mode = "workloads")
+      : config_(dir_.write("template.yaml", template_text("envoy:1"))),
         log_(dir_.file("log")),
         port_(free_port()),
-        process_({command(std::move(flags)), log_, {}}) {}
+        process_({command(flags, mode), log_, {}}) {}
 
   [[nodiscard]] ChildProcess& process() { return process_; }
 
@@ -76,11 +76,12 @@ class Replica {
   }
 
  private:
-  std::vector<std::string> command(std::vector<std::string> flags) const {
+  std::vector<std::string> command(const std::vector<std::string>& flags,
+                                   const std::string& mode) const {
     std::vector<std::string> all{
         INJ_BINARY, "initializer", "--kubeconfig",   server().kubeconfig_path(),
         "--config", config_,       "--admin-listen", "127.0.0.1:" + std::to_string(port_),
-        "--mode",   "workloads"};
+        "--mode",   mode};
     all.insert(all.end(), flags.begin(), flags.end());
     return all;
   }
@@ -333,6 +334,28 @@ TEST_CASE("initializer: of two replicas one works, and the other takes over", "[
       CHECK(space.generation(name) == 2);
     }
   }
+}
+
+TEST_CASE("repair: a pod without its sidecar is reported, and kept while no webhook injects",
+          "[apiserver]") {
+  const Space space("repair");
+  Json pod = Space::pod_template();
+  pod["apiVersion"] = "v1";
+  pod["kind"] = "Pod";
+  pod["metadata"]["name"] = "lost";
+  pod["metadata"]["ownerReferences"] = json(R"([{"apiVersion":"apps/v1","kind":"ReplicaSet",
+    "name":"rs","uid":"2f5d3a52-0000-0000-0000-000000000000","controller":true}])");
+  const std::string pods = "/api/v1/namespaces/repair/pods";
+  const auto made = server().request("POST", pods, base::to_text(pod));
+  INFO(made.body);
+  REQUIRE(made.status == 201);
+  Replica replica(space.flags({"--repair", "evict"}), "repair");
+  REQUIRE(eventually([&] { return space.has_event("SidecarMissing", "lost"); }));
+  CHECK(replica.shows(R"(envoy_initializer_pods{state="missing"} 1)"));
+  REQUIRE(
+      eventually([&] { return replica.log().find("is the webhook there?") != std::string::npos; }));
+  CHECK(server().request("GET", pods + "/lost").status == 200);
+  CHECK(replica.process().stop() == 0);
 }
 
 }  // namespace injector::tests
