@@ -1,0 +1,97 @@
+#include "controller/initializer_plan.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/inject.h"
+#include "core/render.h"
+#include "patch/directives.h"
+
+namespace injector::controller {
+namespace {
+
+using base::Json;
+
+constexpr int kUnprocessable = 422;
+
+bool is_our_turn(const Json& pod, std::string_view initializer) {
+  const Json* initializers = base::find(pod, "metadata", "initializers");
+  if (initializers == nullptr || base::find(*initializers, "result") != nullptr) {
+    return false;
+  }
+  const Json* pending = base::find(*initializers, "pending");
+  return pending != nullptr && pending->is_array() && !pending->empty() &&
+         base::text_of(base::find(pending->front(), "name")) == initializer;
+}
+
+Json under_version_of(const Json& pod, Json initializers) {
+  Json patch = Json::object();
+  patch["metadata"]["resourceVersion"] =
+      base::text_of(base::find(pod, "metadata", "resourceVersion"));
+  patch["metadata"]["initializers"] = std::move(initializers);
+  return patch;
+}
+
+// Never `initializers: null` or a whole list: both would drop the entries of others.
+Json without_entry(std::string_view initializer) {
+  Json entry = Json::object();
+  entry[std::string(patch::kPatchDirective)] = patch::kDelete;
+  entry["name"] = initializer;
+  Json initializers = Json::object();
+  initializers["pending"] = Json::array();
+  initializers["pending"].push_back(std::move(entry));
+  return initializers;
+}
+
+InitializerPlan release(const Json& pod, std::string_view initializer, core::Decision decision) {
+  return {InitializerAction::Release, std::move(decision.detail),
+          under_version_of(pod, without_entry(initializer))};
+}
+
+InitializerPlan inject(const Json& pod, std::string_view initializer, core::Decision decision) {
+  auto patch = guarded_patch(pod, core::patched_object(pod, decision.plan));
+  if (!patch) {
+    return refuse_pod(pod, std::move(patch).error().message);
+  }
+  patch.value()["metadata"]["initializers"] = without_entry(initializer);
+  return {InitializerAction::Inject, std::move(decision.detail), std::move(patch).value()};
+}
+
+}  // namespace
+
+InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
+                                 const PlanContext& context) {
+  if (!is_our_turn(pod, initializer)) {
+    return {};
+  }
+  const auto facts = core::pod_facts(pod);
+  if (!facts) {
+    return refuse_pod(pod, facts.error().message);
+  }
+  core::Decision decision =
+      core::inject(facts.value(), context.name_space, context.tpl, context.policy);
+  switch (decision.outcome) {
+    case core::Outcome::Inject:
+      return inject(pod, initializer, std::move(decision));
+    case core::Outcome::Refuse:
+      return refuse_pod(pod, std::move(decision.detail));
+    case core::Outcome::Skip:
+      break;
+  }
+  return release(pod, initializer, std::move(decision));
+}
+
+InitializerPlan refuse_pod(const Json& pod, std::string why) {
+  Json result = Json::object();
+  result["status"] = "Failure";
+  result["reason"] = "Invalid";
+  result["message"] = fmt::format("envoy-initializer: {}", why);
+  result["code"] = kUnprocessable;
+  Json initializers = Json::object();
+  initializers["result"] = std::move(result);
+  return {InitializerAction::Refuse, std::move(why),
+          under_version_of(pod, std::move(initializers))};
+}
+
+}  // namespace injector::controller

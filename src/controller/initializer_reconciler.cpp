@@ -1,0 +1,85 @@
+#include "controller/initializer_reconciler.h"
+
+#include <utility>
+
+#include "codec/json.h"
+#include "controller/write_result.h"
+
+namespace injector::controller {
+
+using runtime::EventType;
+using runtime::Outcome;
+
+InitializerReconciler::InitializerReconciler(Surroundings surroundings, Patcher& patcher,
+                                             std::string initializer)
+    : surroundings_(std::move(surroundings)),
+      patcher_(patcher),
+      initializer_(std::move(initializer)) {}
+
+Outcome InitializerReconciler::reconcile(const std::string& /*key*/,
+                                         const runtime::ObjectPtr& object,
+                                         const std::stop_token& stop) const {
+  const auto tpl = surroundings_.current_template();
+  if (object == nullptr || tpl == nullptr) {
+    return Outcome::done();  // Everything is looked at again when there is a template.
+  }
+  const auto pod = codec::read_json(object->json);
+  if (!pod) {
+    return Outcome::give_up(pod.error().message);
+  }
+  const auto name_space = surroundings_.name_space(object->name_space);
+  const InitializerPlan plan =
+      plan_initializer(pod.value(), initializer_, {*tpl, surroundings_.policy, name_space.get()});
+  return plan.action == InitializerAction::Nothing ? Outcome::done()
+                                                   : write(pod.value(), plan, stop);
+}
+
+Outcome InitializerReconciler::write(const base::Json& pod, const InitializerPlan& plan,
+                                     const std::stop_token& stop) const {
+  const runtime::ObjectReference about = reference_to(pod);
+  const auto answer = patcher_.patch(about.name_space, about.name, plan.patch, stop);
+  surroundings_.metrics.count_patch(result_of(answer));
+  if (answer) {
+    tell(pod, plan);
+    return Outcome::done();
+  }
+  if (answer.error().code == base::ErrorCode::InvalidInput) {
+    return not_accepted(pod, plan, answer.error(), stop);
+  }
+  return outcome_of(answer.error());
+}
+
+Outcome InitializerReconciler::not_accepted(const base::Json& pod, const InitializerPlan& plan,
+                                            const base::Error& error,
+                                            const std::stop_token& stop) const {
+  if (plan.action == InitializerAction::Inject) {
+    // The sidecar makes it an invalid Pod. Waiting would not help: its creator has to know.
+    return write(pod, refuse_pod(pod, error.message), stop);
+  }
+  return Outcome::give_up(
+      error.message);  // Initialized meanwhile, or failed: it is out of our hands.
+}
+
+void InitializerReconciler::tell(const base::Json& pod, const InitializerPlan& plan) const {
+  const runtime::ObjectReference about = reference_to(pod);
+  switch (plan.action) {
+    case InitializerAction::Inject:
+      surroundings_.log.info("pod injected",
+                             {{"namespace", about.name_space}, {"pod", about.name}});
+      surroundings_.announce(about, EventType::Normal, "Injected", "sidecar put into the Pod");
+      return;
+    case InitializerAction::Refuse:
+      surroundings_.log.warn(
+          "pod refused",
+          {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
+      surroundings_.announce(about, EventType::Warning, "Refused", plan.detail);
+      return;
+    case InitializerAction::Release:
+    case InitializerAction::Nothing:
+      surroundings_.log.debug(
+          "pod released",
+          {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
+  }
+}
+
+}  // namespace injector::controller

@@ -1,0 +1,97 @@
+// Repair mode: finds Pods that asked for the sidecar and run without it, or with an outdated one.
+//   - Report: a warning Event on the Pod, once, and envoy_initializer_pods{state}.
+//   - Evict: as well, has such Pods evicted so that their owner makes them anew; only Pods that
+//     have a controller, not faster than the limit, not of one owner twice within ten minutes, and
+//     only after a dry run has shown that the new Pod will come back injected: while the webhook is
+//     away, evicting would change nothing and go on forever.
+
+#pragma once
+
+#include <map>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mutex.h"
+#include "controller/repair_plan.h"
+#include "controller/surroundings.h"
+#include "runtime/controller.h"
+#include "runtime/object.h"
+#include "runtime/rate_limiter.h"
+
+namespace injector::controller {
+
+/// What repair asks of an API server. May be called from any thread.
+class PodEvictor {
+ public:
+  virtual ~PodEvictor() = default;
+
+  /// The Pod itself: what repair works on may be trimmed.
+  [[nodiscard]] virtual base::Result<base::Json> get(const std::string& name_space,
+                                                     const std::string& name,
+                                                     const std::stop_token& stop) = 0;
+  /// A server-side dry run: what `pod` would be after admission.
+  [[nodiscard]] virtual base::Result<base::Json> dry_run_create(const base::Json& pod,
+                                                                const std::stop_token& stop) = 0;
+  /// TooManyRequests: a disruption budget forbids it for now.
+  [[nodiscard]] virtual base::Result<void> evict(const runtime::ObjectReference& pod,
+                                                 const std::stop_token& stop) = 0;
+};
+
+struct RepairOptions {
+  bool evict = false;
+  double evictions_per_minute = 6;
+};
+
+class RepairReconciler {
+ public:
+  static constexpr base::Duration kOwnerPause{600'000};  // Between two evictions of one owner.
+  static constexpr base::Duration kLater{30'000};        // Until a Pod is looked at again.
+
+  /// Neither `evictor` nor `clock` is owned; both outlive this.
+  RepairReconciler(Surroundings surroundings, PodEvictor& evictor, const base::Clock& clock,
+                   RepairOptions options);
+  /// Takes its Pods out of the metric: the next term counts them anew.
+  ~RepairReconciler();
+  RepairReconciler(const RepairReconciler&) = delete;
+  RepairReconciler& operator=(const RepairReconciler&) = delete;
+
+  /// `object` is null if it is gone. Several threads, for different keys.
+  [[nodiscard]] runtime::Outcome reconcile(const std::string& key, const runtime::ObjectPtr& object,
+                                           const std::stop_token& stop) INJ_EXCLUDES(mutex_);
+
+ private:
+  struct Seen {
+    std::string uid;
+    core::PodState state = core::PodState::NotAsked;
+  };
+
+  /// True: that is news of this Pod.
+  bool see(const std::string& key, const std::string& uid, core::PodState state)
+      INJ_EXCLUDES(mutex_);
+  void forget(const std::string& key) INJ_EXCLUDES(mutex_);
+  void report(const base::Json& pod, core::PodState state) const;
+  /// False: too soon, for this owner or at all.
+  [[nodiscard]] bool take_turn(const std::string& owner) INJ_EXCLUDES(mutex_);
+  [[nodiscard]] runtime::Outcome evict(const base::Json& pod, const RepairPlan& plan,
+                                       const core::Template& tpl, const std::stop_token& stop)
+      INJ_EXCLUDES(mutex_);
+  [[nodiscard]] base::Result<void> prove_webhook(const runtime::ObjectReference& about,
+                                                 const core::Template& tpl,
+                                                 const std::stop_token& stop) const;
+  [[nodiscard]] runtime::Outcome evicted(const runtime::ObjectReference& about,
+                                         const base::Result<void>& answer) const;
+
+  const Surroundings surroundings_;
+  PodEvictor& evictor_;       // Not owned.
+  const base::Clock& clock_;  // Not owned.
+  const RepairOptions options_;
+
+  base::Mutex mutex_;
+  std::map<std::string, Seen> seen_ INJ_GUARDED_BY(mutex_);              // By key, of what exists.
+  std::map<std::string, base::TimePoint> turns_ INJ_GUARDED_BY(mutex_);  // By owner; recent ones.
+  runtime::TokenBucket bucket_ INJ_GUARDED_BY(mutex_);
+};
+
+}  // namespace injector::controller

@@ -1,0 +1,83 @@
+// Workload mode: gives pod templates that ask for the sidecar one, by PATCH. It never fights:
+//   - every PATCH is for the version it was made from, so nobody's change is overwritten, and a
+//     second replica cannot do the same again;
+//   - where the server refuses a PATCH (a Job's template cannot change), it says so once and waits
+//     for another spec or another template;
+//   - where another writer took the sidecar out three times, it says so once and leaves that object
+//     alone for as long as the object or this process lives.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <stop_token>
+#include <string>
+
+#include "base/json.h"
+#include "base/mutex.h"
+#include "controller/patcher.h"
+#include "controller/surroundings.h"
+#include "controller/workload_plan.h"
+#include "runtime/controller.h"
+#include "runtime/object.h"
+
+namespace injector::controller {
+
+struct WorkloadOptions {
+  Rollout rollout = Rollout::Never;
+  /// Set for a dry run: gets a line for each object that would be written, once a template. The
+  /// Patcher has to be one that does not write either.
+  std::function<void(const std::string& line)> dry_run;
+};
+
+class WorkloadReconciler {
+ public:
+  static constexpr int kMaxRemovals = 3;
+
+  /// `patcher` is not owned and outlives this.
+  WorkloadReconciler(Surroundings surroundings, Patcher& patcher, WorkloadOptions options);
+
+  /// `object` is null if it is gone. Several threads, for different keys.
+  [[nodiscard]] runtime::Outcome reconcile(const std::string& key, const runtime::ObjectPtr& object,
+                                           const std::stop_token& stop) INJ_EXCLUDES(mutex_);
+
+ private:
+  // What we did to an object, so as not to do it again for nothing.
+  struct Memory {
+    std::string uid;
+    std::string written_hash;  // The template we wrote last; empty: none, or it was taken out.
+    std::string written_from;  // The version it replaced: while that is all we see, we are behind.
+    int removals = 0;          // How often somebody took it out.
+    std::string refused;       // The attempt (see attempt_of) that the server will never accept.
+    std::string told;          // The last warning, not to be repeated.
+  };
+
+  // One object in the course of one reconcile.
+  struct Case {
+    const base::Json& object;
+    const core::Template& tpl;
+    Memory& memory;
+  };
+
+  [[nodiscard]] Memory recall(const std::string& key, const std::string& uid) const
+      INJ_EXCLUDES(mutex_);
+  void remember(const std::string& key, Memory memory) INJ_EXCLUDES(mutex_);
+  void forget(const std::string& key) INJ_EXCLUDES(mutex_);
+
+  [[nodiscard]] runtime::Outcome decide(const Case& subject, const std::stop_token& stop) const;
+  [[nodiscard]] runtime::Outcome write(const Case& subject, const WorkloadPlan& plan,
+                                       const std::stop_token& stop) const;
+  [[nodiscard]] bool worth_writing(const Case& subject) const;
+  [[nodiscard]] runtime::Outcome written(const Case& subject, const WorkloadPlan& plan) const;
+  [[nodiscard]] runtime::Outcome failed(const Case& subject, const base::Error& error) const;
+  void warn_once(const Case& subject, const std::string& reason, const std::string& message) const;
+
+  const Surroundings surroundings_;
+  Patcher& patcher_;  // Not owned.
+  const WorkloadOptions options_;
+
+  mutable base::Mutex mutex_;
+  std::map<std::string, Memory> memories_ INJ_GUARDED_BY(mutex_);  // By key, of what exists.
+};
+
+}  // namespace injector::controller
