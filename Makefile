@@ -12,7 +12,7 @@ build:
 	@cmake --build --preset release -j $(JOBS)
 
 run: build
-	@build/release/envoy-initializer version
+	@tools/demo $(ARGS)
 
 # Configures and builds the preset $(1); the tests come with it.
 define configure
