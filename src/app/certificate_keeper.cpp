@@ -114,7 +114,7 @@ Result<void> outcome(Result<Json> written, std::string_view what) {
   return written ? Result<void>() : base::annotate(std::move(written).error(), what);
 }
 
-/// Somebody was faster. NotFound: what we meant to update has been deleted.
+/// Somebody was faster.
 bool lost_race(const base::Error& error) {
   return error.code == ErrorCode::Conflict || error.code == ErrorCode::AlreadyExists;
 }
@@ -141,7 +141,7 @@ CertificateKeeper::CertificateKeeper(KeeperOptions options, kube::RestClient& cl
 
 void CertificateKeeper::run(const std::stop_token& stop) {
   do {
-    step(stop);  // Reports by itself.
+    static_cast<void>(step(stop));  // Reports by itself.
   } while (ambient_.sleeper.sleep(options_.poll, stop));
 }
 
