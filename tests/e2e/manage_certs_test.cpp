@@ -1,5 +1,6 @@
 // --manage-certs on a real API server: replicas that agree, rotation without one lost Pod, healing.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <set>
@@ -39,6 +40,8 @@ constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigurations =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
+
+constexpr std::chrono::milliseconds kPatience = 120s;
 
 ApiServer& server() {
   static ApiServer instance{{.users = {{.name = kUser, .groups = {"system:serviceaccounts"}}}}};
@@ -173,15 +176,19 @@ void good(const base::Result<void>& result) {
   REQUIRE(result.has_value());
 }
 
+/// Roles take a moment to be known.
+void wait_for_role(const std::string& path) {
+  const std::string& token = server().token_of(kUser);
+  REQUIRE(
+      eventually([&] { return server().request_as(token, "GET", path).status != 403; }, kPatience));
+}
+
 /// Everything a test needs under one name, allowed and in place.
 void prepare(const std::string& name, const std::vector<int>& ports) {
   grant(name, name);
   configure(name, ports);
-  REQUIRE(eventually([&] {
-    return server()
-               .request_as(server().token_of(kUser), "GET", path_of(kConfigurations, name))
-               .status == 200;
-  }));
+  wait_for_role(path_of(kConfigurations, name));
+  wait_for_role(path_of(kSecrets, name));
 }
 
 TEST_CASE("manage certs: three replicas that start at once agree", "[apiserver]") {
@@ -284,11 +291,12 @@ TEST_CASE("manage certs: a broken Secret is put right and what is not ours stays
 
 TEST_CASE("manage certs: not ready without the configuration, ready when it comes", "[apiserver]") {
   grant("late", "late");
+  wait_for_role(path_of(kConfigurations, "late"));
+  wait_for_role(path_of(kSecrets, "late"));
   Replica replica("late");
-  REQUIRE(eventually([&] {
-    const auto stepped = replica.step();
-    return !stepped && stepped.error().code == base::ErrorCode::NotFound;
-  }));
+  const auto stepped = replica.step();
+  REQUIRE_FALSE(stepped);
+  CHECK(stepped.error().code == base::ErrorCode::NotFound);
   CHECK_FALSE(replica.keeper().ready());
   CHECK(replica.serving() == secret_value("late", "tls.crt"));
   configure("late", {1});
@@ -366,7 +374,7 @@ TEST_CASE("manage certs: Pods are created without a failure across two rotations
   const Webhook first("rotate", ports[0], dir);
   const Webhook second("rotate", ports[1], dir);
   INFO(first.log());
-  REQUIRE(eventually([&] { return first.ready() && second.ready(); }));
+  REQUIRE(eventually([&] { return first.ready() && second.ready(); }, kPatience));
 
   std::set<std::string> served;
   int pods = 0;
@@ -386,12 +394,12 @@ TEST_CASE("manage certs: Pods are created without a failure across two rotations
         served.insert(secret_value("rotate", "tls.crt"));
         return served.size() >= 3;
       },
-      180s);
+      300s);
   CHECK(rotated_twice);
   CHECK(pods > 10);
 
   REQUIRE(server().request("DELETE", path_of(kSecrets, "rotate")).status == 200);
-  CHECK(eventually([] { return !secret_value("rotate", "tls.key").empty(); }));
+  CHECK(eventually([] { return !secret_value("rotate", "tls.key").empty(); }, kPatience));
 }
 
 }  // namespace
