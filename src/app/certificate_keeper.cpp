@@ -110,10 +110,6 @@ bool set_bundle(Json& configuration, const std::string& pem) {
   return changed;
 }
 
-Result<void> outcome(Result<Json> written, std::string_view what) {
-  return written ? Result<void>() : base::annotate(std::move(written).error(), what);
-}
-
 /// Somebody was faster.
 bool lost_race(const base::Error& error) {
   return error.code == ErrorCode::Conflict || error.code == ErrorCode::AlreadyExists;
@@ -240,7 +236,7 @@ Result<void> CertificateKeeper::publish(Result<Json> configuration,
         {kube::kMutatingWebhookConfigurations, "", options_.webhook_configuration, ""},
         configuration.value(), kWrite, stop);
     if (!written) {
-      return outcome(std::move(written), "write the caBundle");
+      return base::annotate(std::move(written).error(), "write the caBundle");
     }
     ambient_.log.info("caBundle written", {{"configuration", options_.webhook_configuration},
                                            {"authorities", plan.authorities.size()}});

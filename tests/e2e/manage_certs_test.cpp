@@ -329,7 +329,7 @@ class Webhook {
                            "--cert-dns",
                            "127.0.0.1",
                            "--cert-lifetime",
-                           "30s",
+                           "45s",
                            "--inject-by-default",
                            "--kubeconfig",
                            server().kubeconfig_of(kUser),
