@@ -96,10 +96,13 @@ std::vector<tls::Certificate> trusted_by(const Json& configuration) {
 
 /// True if that changes anything.
 bool set_bundle(Json& configuration, const std::string& pem) {
-  const std::string text = base::base64_encode(pem);
   Json* webhooks = base::find(configuration, "webhooks");
+  if (webhooks == nullptr) {
+    return false;
+  }
+  const std::string text = base::base64_encode(pem);
   bool changed = false;
-  for (Json& webhook : webhooks != nullptr ? *webhooks : Json::array()) {
+  for (Json& webhook : *webhooks) {
     Json* client = base::find(webhook, "clientConfig");
     if (client == nullptr || base::text_of(base::find(*client, "caBundle")) == text) {
       continue;
