@@ -14,6 +14,7 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/managed_serving.h"
 #include "app/signals.h"
 #include "app/template_file.h"
 #include "codec/template_store.h"
@@ -42,6 +43,7 @@ struct WebhookFlags {
   ClusterFlags cluster;
   codec::TemplateOptions template_options;
   tls::CertificatePaths certificate;
+  ManagedFlags managed;
   std::string ca_out;
   PolicyFlags policy;
   bool inject_by_default = false;
@@ -72,6 +74,7 @@ struct WebhookFlags {
     auto* key = command.add_option("--tls-key", certificate.key, "Its key (PEM)");
     cert->needs(key);
     key->needs(cert);
+    managed.add_to(command)->excludes(cert);
     command.add_option("--client-ca", certificate.client_ca,
                        "Demand a client certificate signed by one of these CAs (PEM)");
     command.add_option("--max-connections", server.max_connections, "Open connections at the most")
@@ -128,12 +131,16 @@ struct Following {
   std::unique_ptr<NamespaceCache> namespaces;
 };
 
-// The certificate in service, from files or from memory.
+// The certificate in service: from files, from a Secret or from memory.
 struct Serving {
-  std::unique_ptr<tls::CertificateFiles> files;
-  std::unique_ptr<tls::ServingCertificate> memory;
+  std::unique_ptr<tls::CertificateFiles> files{};
+  std::unique_ptr<ManagedServing> managed{};
+  std::unique_ptr<tls::ServingCertificate> memory{};
 
   [[nodiscard]] tls::ServingCertificate& certificate() const {
+    if (managed) {
+      return managed->certificate();
+    }
     return files ? files->certificate() : *memory;
   }
 };
@@ -146,6 +153,18 @@ base::Result<void> write_file(const std::string& path, const std::string& text) 
     return base::Error{base::ErrorCode::Internal, fmt::format("cannot write {}", path)};
   }
   return {};
+}
+
+// Empty where no client certificate is asked for.
+base::Result<std::string> read_client_ca(const WebhookFlags& flags) {
+  if (flags.certificate.client_ca.empty()) {
+    return std::string();
+  }
+  auto pem = base::read_file(flags.certificate.client_ca);
+  if (pem && pem.value().empty()) {
+    return base::invalid("client CA: the file is empty");
+  }
+  return pem;
 }
 
 base::Result<Serving> serve_from_memory(const WebhookFlags& flags, const base::Logger& log) {
@@ -164,19 +183,16 @@ base::Result<Serving> serve_from_memory(const WebhookFlags& flags, const base::L
       return std::move(written).error();
     }
   }
-  tls::ServerPem pem{pair.value().certificate.pem(), pair.value().key.pem(), {}};
-  if (!flags.certificate.client_ca.empty()) {
-    auto client_ca = base::read_file(flags.certificate.client_ca);
-    if (!client_ca) {
-      return std::move(client_ca).error();
-    }
-    pem.client_ca = std::move(client_ca).value();
+  const auto client_ca = read_client_ca(flags);
+  if (!client_ca) {
+    return client_ca.error();
   }
-  auto serving = tls::ServingCertificate::create(pem, log);
+  auto serving = tls::ServingCertificate::create(
+      {pair.value().certificate.pem(), pair.value().key.pem(), client_ca.value()}, log);
   if (!serving) {
     return std::move(serving).error();
   }
-  return Serving{nullptr, std::move(serving).value()};
+  return Serving{.memory = std::move(serving).value()};
 }
 
 base::Result<Serving> open_certificate(const WebhookFlags& flags, const base::Logger& log) {
@@ -185,12 +201,13 @@ base::Result<Serving> open_certificate(const WebhookFlags& flags, const base::Lo
     if (!files) {
       return std::move(files).error();
     }
-    return Serving{std::move(files).value(), nullptr};
+    return Serving{.files = std::move(files).value()};
   }
   if (flags.standalone) {
     return serve_from_memory(flags, log);
   }
-  return base::invalid("no certificate: give --tls-cert and --tls-key, or --standalone");
+  return base::invalid(
+      "no certificate: give --tls-cert and --tls-key, --manage-certs, or --standalone");
 }
 
 base::Result<std::unique_ptr<TemplateFile>> open_template(const WebhookFlags& flags,
@@ -234,7 +251,7 @@ class WebhookProcess {
     if (auto loaded = open_templates(); !loaded) {
       return fail(loaded.error());
     }
-    auto serving = open_certificate(flags_, log_);
+    auto serving = flags_.managed.enabled ? open_managed() : open_certificate(flags_, log_);
     if (!serving) {
       return fail(serving.error());
     }
@@ -277,6 +294,28 @@ class WebhookProcess {
       return base::Error{base::ErrorCode::Unavailable, "not listed yet"};
     });
     return {};
+  }
+
+  // Does not wait either: /readyz says what is missing.
+  base::Result<Serving> open_managed() {
+    auto client = flags_.cluster.connect(registry_.get());
+    if (!client) {
+      return std::move(client).error();
+    }
+    auto client_ca = read_client_ca(flags_);
+    if (!client_ca) {
+      return std::move(client_ca).error();
+    }
+    auto managed = ManagedServing::open(flags_.managed, std::move(client).value(),
+                                        std::move(client_ca).value(), ambience_.get());
+    if (!managed) {
+      return std::move(managed).error();
+    }
+    managed.value()->start();
+    const CertificateKeeper& keeper = managed.value()->keeper();
+    health_.add_readiness_check("managed certificates", [&keeper] { return keeper.ready(); });
+    health_.add_note("managed certificates update", [&keeper] { return keeper.status(); });
+    return Serving{.managed = std::move(managed).value()};
   }
 
   [[nodiscard]] webhook::NamespaceLookup namespace_lookup() const {
@@ -407,6 +446,7 @@ void add_webhook_command(CLI::App& app, Chosen& chosen) {
       "  envoy-initializer webhook --standalone --listen 127.0.0.1:8443 --ca-out ca.crt\n"
       "  envoy-initializer webhook --config /etc/envoy-initializer --tls-cert tls.crt --tls-key "
       "tls.key\n"
+      "  envoy-initializer webhook --configmap envoy-initializer --manage-certs\n"
       "\n"
       "SIGTERM and SIGINT drain: /readyz fails at once, requests are served for --shutdown-delay, "
       "what is\nin flight is finished. A second signal exits now. SIGHUP reads template and "
