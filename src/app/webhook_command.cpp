@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <prometheus/registry.h>
 
+#include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/signals.h"
 #include "app/template_file.h"
@@ -37,6 +38,8 @@ struct WebhookFlags {
   std::string admin_listen = ":8080";
   bool standalone = false;
   std::string config;
+  std::string configmap;
+  ClusterFlags cluster;
   codec::TemplateOptions template_options;
   tls::CertificatePaths certificate;
   std::string ca_out;
@@ -86,9 +89,16 @@ struct WebhookFlags {
     auto* alone = command.add_flag(
         "--standalone", standalone,
         "No cluster: the built-in template unless --config is given, a certificate made in memory");
-    command.add_option("--config", config,
-                       "The template: a file, or the folder of a mounted ConfigMap; followed when "
-                       "it changes");
+    auto* file = command.add_option("--config", config,
+                                    "The template: a file, or the folder of a mounted ConfigMap; "
+                                    "followed when it changes");
+    command
+        .add_option("--configmap", configmap,
+                    "The template: a ConfigMap of the cluster, as [NS/]NAME; followed, as are the "
+                    "Namespaces for their opt-in")
+        ->excludes(file)
+        ->excludes(alone);
+    cluster.add_to(command);
     command.add_flag("--allow-unknown-fields", template_options.allow_unknown_fields,
                      "Let template fields through that this version does not know");
     command
@@ -109,6 +119,13 @@ struct WebhookFlags {
         ->check(duration_check())
         ->capture_default_str();
   }
+};
+
+// What the webhook follows in a cluster.
+struct Following {
+  std::unique_ptr<kube::RestClient> client;
+  std::unique_ptr<TemplateConfigMap> configmap;
+  std::unique_ptr<NamespaceCache> namespaces;
 };
 
 // The certificate in service, from files or from memory.
@@ -182,7 +199,8 @@ base::Result<std::unique_ptr<TemplateFile>> open_template(const WebhookFlags& fl
     return TemplateFile::open(flags.config, templates);
   }
   if (!flags.standalone) {
-    return base::invalid("no template: give --config, or --standalone for the built-in one");
+    return base::invalid(
+        "no template: give --config or --configmap, or --standalone for the built-in one");
   }
   if (auto loaded = templates.update(codec::default_template_text(), "built-in template");
       !loaded) {
@@ -209,14 +227,13 @@ class WebhookProcess {
         signals_(signals),
         templates_(log, flags.template_options),
         registry_(std::make_shared<prometheus::Registry>()),
-        admission_metrics_(*registry_) {}
+        admission_metrics_(*registry_),
+        ambience_(log) {}
 
   int run() {
-    auto file = open_template(flags_, templates_);
-    if (!file) {
-      return fail(file.error());
+    if (auto loaded = open_templates(); !loaded) {
+      return fail(loaded.error());
     }
-    template_file_ = std::move(file).value();
     auto serving = open_certificate(flags_, log_);
     if (!serving) {
       return fail(serving.error());
@@ -226,10 +243,56 @@ class WebhookProcess {
   }
 
  private:
+  base::Result<void> open_templates() {
+    if (!flags_.configmap.empty()) {
+      return follow_cluster();
+    }
+    auto file = open_template(flags_, templates_);
+    if (!file) {
+      return std::move(file).error();
+    }
+    template_file_ = std::move(file).value();
+    return {};
+  }
+
+  // Does not wait: until the first template is there, /readyz says what is missing.
+  base::Result<void> follow_cluster() {
+    auto client = flags_.cluster.connect(registry_.get());
+    if (!client) {
+      return std::move(client).error();
+    }
+    const auto name = parse_object_name(flags_.configmap, client.value()->default_namespace());
+    if (!name) {
+      return name.error();
+    }
+    following_.client = std::move(client).value();
+    following_.configmap = std::make_unique<TemplateConfigMap>(*following_.client, name.value(),
+                                                               templates_, ambience_.get());
+    following_.namespaces = std::make_unique<NamespaceCache>(
+        *following_.client, flags_.policy.get().key, ambience_.get());
+    health_.add_readiness_check("namespaces", [this]() -> base::Result<void> {
+      if (following_.namespaces->has_synced()) {
+        return {};
+      }
+      return base::Error{base::ErrorCode::Unavailable, "not listed yet"};
+    });
+    return {};
+  }
+
+  [[nodiscard]] webhook::NamespaceLookup namespace_lookup() const {
+    if (!following_.namespaces) {
+      return {};
+    }
+    return [cache = following_.namespaces.get()](const std::string& name) {
+      return cache->find(name);
+    };
+  }
+
   int serve() {
     core::Policy policy = flags_.policy.get();
     policy.inject_by_default = flags_.inject_by_default;
-    const webhook::Admission admission(templates_, policy, {}, admission_metrics_, log_);
+    const webhook::Admission admission(templates_, policy, namespace_lookup(), admission_metrics_,
+                                       log_);
     webhook::Server server(server_options(), webhook::mutate_routes([&](std::string_view body) {
                              return admission.answer(body);
                            }),
@@ -326,7 +389,9 @@ class WebhookProcess {
   std::shared_ptr<prometheus::Registry> registry_;
   webhook::AdmissionMetrics admission_metrics_;
   webhook::Health health_;
+  RealAmbience ambience_;
   std::unique_ptr<TemplateFile> template_file_;
+  Following following_;
   Serving serving_;
 };
 

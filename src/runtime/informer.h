@@ -32,7 +32,7 @@ namespace injector::runtime {
 struct InformerOptions {
   std::string kind;  // "Pod"; objects of another kind are skipped. Empty: any.
   Transform transform = drop_managed_fields;
-  std::vector<Index> indexes;
+  std::vector<Index> indexes{};
   base::Duration resync_period{0};  // 0: never; otherwise at least a second.
   std::size_t page_size = 500;      // Of a list.
 };

@@ -1,0 +1,116 @@
+// What the commands that talk to a cluster have in common: flags, a client, informers on threads.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "codec/template_store.h"
+#include "core/pod_facts.h"
+#include "kube/config.h"
+#include "kube/resource_client.h"
+#include "kube/rest_client.h"
+#include "runtime/ambient.h"
+#include "runtime/informer.h"
+#include "runtime/sleeper.h"
+
+namespace injector::app {
+
+/// --kubeconfig, --context, --master, with kubectl's loading rules.
+struct ClusterFlags {
+  kube::ConfigOptions options;
+
+  void add_to(CLI::App& command);
+
+  /// `metrics` may be null; not owned, outlives the client.
+  [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
+      prometheus::Registry* metrics) const;
+};
+
+/// The real clock, real waiting and a seed of this moment. Outlives the loops that use it.
+class RealAmbience {
+ public:
+  explicit RealAmbience(base::Logger log);
+
+  [[nodiscard]] runtime::Ambient get() { return {clock_, sleeper_, log_, seed_}; }
+
+ private:
+  base::SteadyClock clock_;
+  runtime::SteadySleeper sleeper_;
+  base::Logger log_;
+  std::uint64_t seed_;
+};
+
+/// An informer on its own thread, from construction to destruction.
+class RunningInformer {
+ public:
+  /// The client and the ambience are not owned and outlive this.
+  RunningInformer(kube::RestClient& client, kube::Resource resource, kube::Selection selection,
+                  runtime::InformerOptions options, const runtime::Ambient& ambient);
+
+  [[nodiscard]] runtime::Informer& informer() noexcept { return informer_; }
+
+  /// Begins to follow the server; handlers are added before.
+  void start();
+
+ private:
+  kube::ResourceClient server_;
+  runtime::Informer informer_;
+  std::jthread thread_;  // Last: it uses the others.
+};
+
+/// "ns/name"; a bare name is in `default_namespace`.
+struct ObjectName {
+  std::string name_space;
+  std::string name;
+};
+
+[[nodiscard]] base::Result<ObjectName> parse_object_name(const std::string& text,
+                                                         const std::string& default_namespace);
+
+/// The template in a ConfigMap: followed by an informer on exactly that object.
+class TemplateConfigMap {
+ public:
+  /// `templates` outlives this.
+  TemplateConfigMap(kube::RestClient& client, const ObjectName& name,
+                    codec::TemplateStore& templates, const runtime::Ambient& ambient);
+
+  /// Blocks until the ConfigMap was looked up once, or `stop`.
+  [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) {
+    return running_.informer().wait_for_sync(stop);
+  }
+
+ private:
+  void load(const runtime::Object& object);
+
+  std::string origin_;
+  codec::TemplateStore& templates_;
+  RunningInformer running_;  // Last: its thread uses the others.
+};
+
+/// The opt-in of every Namespace, for the decision's namespace rules.
+class NamespaceCache {
+ public:
+  /// Keeps only the labels and annotations named `key`.
+  NamespaceCache(kube::RestClient& client, const std::string& key, const runtime::Ambient& ambient);
+
+  /// Null: no such Namespace, or nothing known yet.
+  [[nodiscard]] std::shared_ptr<const core::MetaFacts> find(const std::string& name);
+
+  [[nodiscard]] bool has_synced() { return running_.informer().has_synced(); }
+
+  [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) {
+    return running_.informer().wait_for_sync(stop);
+  }
+
+ private:
+  RunningInformer running_;
+};
+
+}  // namespace injector::app
