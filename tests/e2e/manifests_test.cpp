@@ -29,6 +29,8 @@ using base::Json;
 constexpr const char* kConfigurations =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr const char* kAccount = "system:serviceaccount:envoy-initializer:envoy-initializer";
+constexpr const char* kWorkloadsAccount =
+    "system:serviceaccount:envoy-initializer:envoy-initializer-workloads";
 
 // Which the server of the tests (1.20) is too old or too new for, or which come from elsewhere.
 const std::set<std::string> kNotHere = {"policy/v1", "cert-manager.io/v1",
@@ -88,7 +90,9 @@ void must_create_all(const ApiServer& server, const std::string& file) {
 
 // The namespace, the template and the roles of the base are there for good; nothing else is.
 ApiServer& server() {
-  static ApiServer instance{{.users = {{.name = kAccount, .groups = {"system:serviceaccounts"}}}}};
+  static ApiServer instance{
+      {.users = {{.name = kAccount, .groups = {"system:serviceaccounts"}},
+                 {.name = kWorkloadsAccount, .groups = {"system:serviceaccounts"}}}}};
   static const bool kInstalled = [] {
     for (const char* file : {"common/namespace.yaml", "common/configmap.yaml", "common/envoy.yaml",
                              "base/rbac.yaml", "base/rbac-certificates.yaml"}) {
@@ -256,6 +260,52 @@ TEST_CASE("manifests: with their arguments and their roles alone, the example Po
   CHECK(container_names(own) == std::set<std::string>{"myapp-container"});
   CHECK(server().request("DELETE", std::string(kConfigurations) + "/envoy-initializer").status ==
         200);
+}
+
+bool has_command(const std::string& command) {
+  const TempDir dir;
+  return run({.argv = {INJ_BINARY, command, "--help"}, .log_file = dir.file("help")}) == 0 &&
+         read_file(dir.file("help")).find("envoy-initializer " + command) != std::string::npos;
+}
+
+// As in the Pod, whose namespace is the one that leases are in.
+std::string kubeconfig_in_our_namespace(const TempDir& dir, const std::string& user) {
+  Json config = codec::read_yaml(read_file(server().kubeconfig_of(user))).value().value;
+  config["contexts"][0]["context"]["namespace"] = "envoy-initializer";
+  return dir.write("kubeconfig", codec::write_json(config));
+}
+
+std::size_t containers_of_stored(const Json& deployment) {
+  const auto response = server().request("GET", collection(deployment) + "/" + name_of(deployment));
+  const auto stored = codec::read_json(response.body);
+  const Json* spec = stored ? pod_spec(stored.value()) : nullptr;
+  const Json* containers = spec == nullptr ? nullptr : base::find(*spec, "containers");
+  return containers == nullptr ? 0 : containers->size();
+}
+
+TEST_CASE("manifests: with the roles of overlays/workloads, the example Deployment is injected",
+          "[apiserver]") {
+  if (!has_command("initializer")) {
+    WARN("not checked: this program has no command initializer");
+    return;
+  }
+  must_create_all(server(), "overlays/workloads/rbac.yaml");
+  const Json deployment = manifest("examples/deployment.yaml", "Deployment");
+  must_create(server(), deployment);
+  const TempDir dir;
+  std::vector<std::string> command =
+      local_command(manifest("overlays/workloads/deployment.yaml", "Deployment"),
+                    {{"--admin-listen", fmt::format("127.0.0.1:{}", free_port())}});
+  command.push_back("--kubeconfig=" + kubeconfig_in_our_namespace(dir, kWorkloadsAccount));
+  ChildProcess loop{{.argv = command, .log_file = dir.file("log")}};
+  const bool injected =
+      eventually([&] { return !loop.running() || containers_of_stored(deployment) == 2; });
+  INFO(tail(dir.file("log")));
+  CHECK(loop.running());
+  CHECK(injected);
+  CHECK(containers_of_stored(deployment) == 2);
+  CHECK(read_file(dir.file("log")).find("orbidden") == std::string::npos);
+  CHECK(loop.stop() == 0);
 }
 
 }  // namespace
