@@ -1,6 +1,6 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build install uninstall test unit asan tsan bench fuzz lint tidy format clean
+.PHONY: run build install uninstall test unit asan tsan golden bench fuzz lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
@@ -15,7 +15,7 @@ build:
 	@cmake --build --preset release -j $(JOBS)
 
 run: build
-	@build/release/envoy-initializer version
+	@tools/demo $(ARGS)
 
 bin = $(DESTDIR)$(PREFIX)/bin
 completions = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
@@ -53,6 +53,10 @@ unit:
 asan tsan:
 	$(call configure,$@)
 	@ctest --preset $@ -j $(JOBS) -LE apiserver
+
+golden:
+	$(call configure,dev)
+	@GOLDEN_UPDATE=1 build/dev/tests/cli_tests 'golden*'
 
 bench:
 	@tools/install-packages bench

@@ -1,7 +1,7 @@
-// A constant answer over TLS, by our server and by an untuned httplib::SSLServer, for a load
-// generator to compare. See bench/webhook_load.sh.
+// Three servers for a load generator to compare: real admissions by our server, a constant answer
+// by our server, a constant answer by an untuned httplib::SSLServer. See bench/webhook_load.sh.
 //
-//   webhook_load FOLDER    writes two certificates there, prints two ports, serves until stdin ends
+//   webhook_load FOLDER    writes a certificate there, prints three ports, serves until stdin ends
 
 #include <filesystem>
 #include <fstream>
@@ -10,10 +10,13 @@
 #include <thread>
 
 #include <httplib.h>
+#include <prometheus/registry.h>
 
 #include "base/log.h"
+#include "codec/template_store.h"
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
+#include "webhook/admission.h"
 #include "webhook/server.h"
 
 namespace injector {
@@ -42,6 +45,20 @@ int run(const std::filesystem::path& folder) {
     return 1;
   }
 
+  codec::TemplateStore templates(log);
+  static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
+  prometheus::Registry registry;
+  webhook::AdmissionMetrics metrics(registry);
+  const webhook::Admission admission(templates, {}, {}, metrics, log);
+  webhook::Server real(options, webhook::mutate_routes([&](std::string_view body) {
+                         return admission.answer(body);
+                       }),
+                       certificate.get(), log);
+  if (auto started = real.start(); !started) {
+    std::cerr << started.error().message << "\n";
+    return 1;
+  }
+
   httplib::SSLServer stock(certificate_path.c_str(), key_path.c_str());
   stock.Post("/mutate", [](const httplib::Request&, httplib::Response& response) {
     response.set_content(kAnswer, "application/json");
@@ -49,13 +66,14 @@ int run(const std::filesystem::path& folder) {
   const int stock_port = stock.bind_to_any_port("127.0.0.1");
   std::jthread stock_thread([&stock] { stock.listen_after_bind(); });
 
-  std::cout << ours.port() << " " << stock_port << std::endl;
+  std::cout << real.port() << " " << ours.port() << " " << stock_port << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
-    const webhook::ServerStats stats = ours.stats();
+    const webhook::ServerStats stats = (line == "real" ? real : ours).stats();
     std::cout << "connections accepted " << stats.accepted << ", workers " << stats.workers
               << std::endl;
   }
   stock.stop();
+  real.stop(std::chrono::seconds(5));
   return ours.stop(std::chrono::seconds(5)) ? 0 : 1;
 }
 

@@ -17,9 +17,9 @@
 #include "codec/json.h"
 #include "codec/yaml.h"
 #include "codec/yaml_edit.h"
+#include "core/render.h"
 #include "patch/json_patch.h"
 #include "patch/schema.h"
-#include "patch/strategic_merge.h"
 
 namespace injector::cli {
 namespace {
@@ -360,11 +360,10 @@ class Rewriter {
   }
 
   static base::Result<Json> strategic(const Json& before, const ObjectChange& change) {
-    const auto* schema = patch::schema_for_kind(base::text_of(base::find(before, "kind")));
-    if (!change.after || schema == nullptr) {
+    if (!change.after) {
       return Json::object();
     }
-    return patch::two_way_merge_patch(before, *change.after, *schema);
+    return core::strategic_patch(before, *change.after, base::text_of(base::find(before, "kind")));
   }
 
   static base::Result<Json> json_patch(const Json& before, const ObjectChange& change) {

@@ -49,14 +49,16 @@ class TapeNode {
 
   template <class F>
   void each_member(F visit) const {
-    for (const auto field : value_->get_object().value_unsafe()) {
+    const dom::object object = value_->get_object().value_unsafe();  // The result is a temporary.
+    for (const auto field : object) {
       visit(field.key, TapeNode(field.value));
     }
   }
 
   template <class F>
   void each_element(F visit) const {
-    for (const dom::element element : value_->get_array().value_unsafe()) {
+    const dom::array array = value_->get_array().value_unsafe();
+    for (const dom::element element : array) {
       visit(TapeNode(element));
     }
   }

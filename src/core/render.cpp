@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "patch/schema.h"
+#include "patch/strategic_merge.h"
+
 namespace injector::core {
 namespace {
 
@@ -139,6 +142,15 @@ std::string json_patch(const PodFacts& facts, const Plan& plan, std::string_view
   patch.add_pieces("/spec/volumes", plan.volumes, facts.volume_list);
   patch.add_pieces("/spec/imagePullSecrets", plan.image_pull_secrets, facts.image_pull_secret_list);
   return std::move(patch).take();
+}
+
+base::Result<Json> strategic_patch(const Json& original, const Json& patched,
+                                   std::string_view kind) {
+  const patch::Schema* schema = patch::schema_for_kind(kind);
+  if (schema == nullptr) {
+    return base::invalid(fmt::format("kind {} has no pod template", kind));
+  }
+  return patch::two_way_merge_patch(original, patched, *schema);
 }
 
 }  // namespace injector::core

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -8,7 +10,6 @@
 #include "patch/json_patch.h"
 #include "patch/json_pointer.h"
 #include "patch/limits.h"
-#include "patch/list_order.h"
 
 namespace injector::patch {
 namespace {
@@ -147,8 +148,8 @@ Extent extent_of(const Json& value) {
 
 class PatchedDocument {
  public:
-  explicit PatchedDocument(const Json& document)
-      : document_(document) {}
+  explicit PatchedDocument(Json document)
+      : document_(std::move(document)) {}
 
   [[nodiscard]] Result<void> apply(const Operation& operation) {
     struct Step {

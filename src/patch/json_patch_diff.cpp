@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -121,10 +122,15 @@ class PatchWriter {
       if (old == nullptr) {
         emit_at("add", key, &value);
       } else {
-        const Field* field = schema == nullptr ? nullptr : schema->find(key);
-        at(key, [&, &after = value] { diff_member(*old, after, field); });
+        diff_member(key, *old, value, schema);
       }
     }
+  }
+
+  void diff_member(std::string_view key, const Json& original, const Json& modified,
+                   const Schema* schema) {
+    const Field* field = schema == nullptr ? nullptr : schema->find(key);
+    at(key, [&] { diff_value(original, modified, field); });
   }
 
   void remove_missing(const Json& original, const Json& modified) {
@@ -136,7 +142,7 @@ class PatchWriter {
     }
   }
 
-  void diff_member(const Json& original, const Json& modified, const Field* field) {
+  void diff_value(const Json& original, const Json& modified, const Field* field) {
     const bool lists = original.is_array() && modified.is_array();
     if (!lists || field == nullptr || field->kind != FieldKind::ObjectList) {
       diff(original, modified, field == nullptr || is_merge_list(field) ? nullptr : &field->schema);

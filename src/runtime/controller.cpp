@@ -16,13 +16,12 @@ Controller::Controller(ControllerOptions options, Reconcile reconcile, const Amb
 
 void Controller::run(const std::stop_token& stop) {
   log_.info("controller started", {{"controller", name_}, {"workers", workers_}});
-  {
-    std::vector<std::jthread> workers;
-    for (std::size_t count = 0; count < workers_; ++count) {
-      // The workers share the caller's token: `stop` reaches all of them at once.
-      workers.emplace_back([this, &stop] { work(stop); });
-    }
+  std::vector<std::jthread> workers;
+  for (std::size_t count = 0; count < workers_; ++count) {
+    // The workers share the caller's token: `stop` reaches all of them at once.
+    workers.emplace_back([this, &stop] { work(stop); });
   }
+  workers.clear();  // Joins.
   log_.info("controller stopped", {{"controller", name_}});
 }
 

@@ -16,7 +16,7 @@ Subscription::Subscription(Handler handler, base::Logger log)
       log_(std::move(log)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-void Subscription::push(Notification notification) {
+void Subscription::push(NotificationPtr notification) {
   const base::MutexLock lock(mutex_);
   line_.push_back(std::move(notification));
   arrived_.notify_one();
@@ -30,18 +30,18 @@ void Subscription::stop() {
 }
 
 void Subscription::run(const std::stop_token& stop) {
-  while (const auto notification = next(stop)) {
+  while (const NotificationPtr notification = next(stop)) {
     deliver(*notification);
   }
 }
 
-std::optional<Subscription::Notification> Subscription::next(const std::stop_token& stop) {
+Subscription::NotificationPtr Subscription::next(const std::stop_token& stop) {
   const base::MutexLock lock(mutex_);
   arrived_.wait(mutex_, stop, [this]() INJ_REQUIRES(mutex_) { return !line_.empty(); });
   if (stop.stop_requested()) {
-    return std::nullopt;
+    return nullptr;
   }
-  Notification notification = std::move(line_.front());
+  NotificationPtr notification = std::move(line_.front());
   line_.pop_front();
   return notification;
 }

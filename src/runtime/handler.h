@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -70,15 +70,17 @@ class Subscription {
   struct InitialListDone {};
 
   using Notification = std::variant<Added, Updated, Deleted, InitialListDone>;
+  using NotificationPtr = std::shared_ptr<const Notification>;  // One for all lines it stands in.
 
-  void push(Notification notification) INJ_EXCLUDES(mutex_);
+  void push(NotificationPtr notification) INJ_EXCLUDES(mutex_);
 
   /// No call begins after this returned. Not from inside the handler.
   void stop();
 
  private:
   void run(const std::stop_token& stop);
-  [[nodiscard]] std::optional<Notification> next(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
+  /// Null: stop.
+  [[nodiscard]] NotificationPtr next(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   void deliver(const Notification& notification);
 
   void tell(const Added& event) const;
@@ -93,7 +95,7 @@ class Subscription {
 
   base::Mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<Notification> line_ INJ_GUARDED_BY(mutex_);
+  std::deque<NotificationPtr> line_ INJ_GUARDED_BY(mutex_);  // None is null.
 
   std::jthread thread_;  // Last: it uses everything above.
 };

@@ -13,6 +13,11 @@ base::Duration usable_period(base::Duration asked) {
   return asked <= base::Duration(0) ? base::Duration(0) : std::max(asked, kShortestResync);
 }
 
+template <class Event>
+Subscription::NotificationPtr shared(Event event) {
+  return std::make_shared<const Subscription::Notification>(std::move(event));
+}
+
 }  // namespace
 
 Informer::Informer(ListerWatcher& server, InformerOptions options, const Ambient& ambient)
@@ -36,10 +41,10 @@ const Subscription& Informer::add_handler(Handler handler) {
 
 void Informer::catch_up(Subscription& subscription) const {
   for (ObjectPtr& object : store_.list()) {
-    subscription.push(Added{std::move(object), true});
+    subscription.push(shared(Added{std::move(object), true}));
   }
   if (synced_) {
-    subscription.push(Subscription::InitialListDone{});
+    subscription.push(shared(Subscription::InitialListDone{}));
   }
 }
 
@@ -78,7 +83,7 @@ void Informer::process(const DeltaFifo::Batch& batch) {
   const base::MutexLock lock(mutex_);
   if (batch.marks_sync()) {
     synced_ = true;
-    tell_all(Subscription::InitialListDone{});
+    tell_all(shared(Subscription::InitialListDone{}));
     changed_.notify_all();
     return;
   }
@@ -87,20 +92,20 @@ void Informer::process(const DeltaFifo::Batch& batch) {
   }
 }
 
-Subscription::Notification Informer::apply(const Delta& delta, const std::string& key,
-                                           bool initial) {
+Subscription::NotificationPtr Informer::apply(const Delta& delta, const std::string& key,
+                                              bool initial) {
   if (delta.type == DeltaType::Deleted) {
     store_.erase(key);
-    return Deleted{delta.object, delta.final_state_known};
+    return shared(Deleted{delta.object, delta.final_state_known});
   }
   ObjectPtr before = store_.put(delta.object);
   if (before == nullptr) {
-    return Added{delta.object, initial};
+    return shared(Added{delta.object, initial});
   }
-  return Updated{std::move(before), delta.object};
+  return shared(Updated{std::move(before), delta.object});
 }
 
-void Informer::tell_all(const Subscription::Notification& notification) {
+void Informer::tell_all(const Subscription::NotificationPtr& notification) {
   for (const auto& subscription : subscriptions_) {
     subscription->push(notification);
   }

@@ -61,9 +61,9 @@ class Informer {
   void consume(const std::stop_token& stop);
   void resync_forever(const std::stop_token& stop);
   void process(const DeltaFifo::Batch& batch) INJ_EXCLUDES(mutex_);
-  [[nodiscard]] Subscription::Notification apply(const Delta& delta, const std::string& key,
-                                                 bool initial) INJ_REQUIRES(mutex_);
-  void tell_all(const Subscription::Notification& notification) INJ_REQUIRES(mutex_);
+  [[nodiscard]] Subscription::NotificationPtr apply(const Delta& delta, const std::string& key,
+                                                    bool initial) INJ_REQUIRES(mutex_);
+  void tell_all(const Subscription::NotificationPtr& notification) INJ_REQUIRES(mutex_);
   void catch_up(Subscription& subscription) const INJ_REQUIRES(mutex_);
   void finish() INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<Subscription*> finish_subscriptions() INJ_EXCLUDES(mutex_);

@@ -60,8 +60,8 @@ LeaderElector::LeaderElector(LeaseClient& client, LeaderElectionOptions options,
 void LeaderElector::run(const std::stop_token& stop) {
   if (acquire(stop)) {
     lead(stop);
-  } else if (callbacks_.on_stopped_leading) {
-    callbacks_.on_stopped_leading();
+  } else {
+    stopped_leading();
   }
 }
 
@@ -79,21 +79,25 @@ bool LeaderElector::acquire(const std::stop_token& stop) {
 
 void LeaderElector::lead(const std::stop_token& stop) {
   set_leading(true);
-  {
-    std::jthread work([this](const std::stop_token& lost) {
-      if (callbacks_.on_started_leading) {
-        callbacks_.on_started_leading(lost);
-      }
-    });
-    renew_until_lost(stop);
-    set_leading(false);
-    work.request_stop();
-    if (callbacks_.on_stopped_leading) {
-      callbacks_.on_stopped_leading();
-    }
-  }
+  work_while_leading(stop);
   if (options_.release_on_stop && stop.stop_requested()) {
     release();
+  }
+}
+
+// Returns when the work has ended.
+void LeaderElector::work_while_leading(const std::stop_token& stop) {
+  const auto nothing = [](const std::stop_token&) {};
+  std::jthread work(callbacks_.on_started_leading ? callbacks_.on_started_leading : nothing);
+  renew_until_lost(stop);
+  set_leading(false);
+  work.request_stop();
+  stopped_leading();
+}
+
+void LeaderElector::stopped_leading() const {
+  if (callbacks_.on_stopped_leading) {
+    callbacks_.on_stopped_leading();
   }
 }
 

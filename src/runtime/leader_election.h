@@ -68,6 +68,8 @@ class LeaderElector {
  private:
   [[nodiscard]] bool acquire(const std::stop_token& stop);
   void lead(const std::stop_token& stop);
+  void work_while_leading(const std::stop_token& stop);
+  void stopped_leading() const;
   void renew_until_lost(const std::stop_token& stop);
   void set_leading(bool leading);
 

@@ -286,11 +286,11 @@ Reflector::State Reflector::closed() {
 // A connection that breaks is as good as closed: nothing is lost, the next watch resumes. An answer
 // that makes no sense is not.
 Reflector::State Reflector::broken(const Error& error) {
-  if (error.code == ErrorCode::Unavailable || error.code == ErrorCode::Cancelled) {
+  if (error.code == ErrorCode::Unavailable) {
     return closed();
   }
   stream_.reset();
-  return watch_failed(error);
+  return error.code == ErrorCode::Cancelled ? State::Connect : watch_failed(error);
 }
 
 Reflector::State Reflector::watch_failed(const Error& error) {

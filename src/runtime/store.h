@@ -60,13 +60,13 @@ class Store {
  private:
   // Looks objects up by the key inside them, so that no key is stored twice.
   struct KeyHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the name of std.
     std::size_t operator()(const KeyView& key) const noexcept;
     std::size_t operator()(const ObjectPtr& object) const noexcept;
   };
 
   struct KeyEqual {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the name of std.
 
     template <class Left, class Right>
     bool operator()(const Left& left, const Right& right) const noexcept {

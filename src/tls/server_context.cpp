@@ -14,6 +14,7 @@ constexpr std::array<unsigned char, 9> kAlpnHttp11{8, 'h', 't', 't', 'p', '/', '
 
 /// http/1.1 where the client offers it. A client that offers only other protocols goes on without
 /// ALPN and is answered in HTTP/1.1 as well: refusing it helps nobody.
+// NOLINTNEXTLINE(readability-function-size): the signature is OpenSSL's
 int select_alpn(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_size,
                 const unsigned char* offered, unsigned int offered_size, void* /*data*/) {
   unsigned char* chosen = nullptr;

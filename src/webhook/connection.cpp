@@ -31,7 +31,8 @@ Connection::Connection(base::FileDescriptor socket, Seat seat, base::TimePoint a
     : seat_(std::move(seat)),
       socket_(std::move(socket)),
       accepted_(accepted),
-      cut_off_(cut_off) {}
+      cut_off_(cut_off),
+      idle_since_(accepted) {}
 
 std::string Connection::peer() const {
   sockaddr_storage address{};
@@ -166,28 +167,34 @@ bool Connection::head_complete() noexcept {
 
 Connection::Head Connection::read_head(std::size_t max_bytes, base::Duration limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  Io result = Io::Done;
   while (true) {
-    // Empty lines before a request are noise of old clients, and allowed.
-    while (in_.compare(consumed_, 2, "\r\n") == 0) {
-      consumed_ += 2;
-    }
+    skip_empty_lines();
     const std::size_t unread = in_.size() - consumed_;
-    if (unread > 0 && head_complete()) {
-      return searched_ - consumed_ > max_bytes ? Head::TooLarge : Head::Complete;
-    }
-    if (unread > max_bytes) {
+    const bool complete = unread > 0 && head_complete();
+    if ((complete ? searched_ - consumed_ : unread) > max_bytes) {
       return Head::TooLarge;
     }
-    result = unread == 0 ? receive_now() : receive(deadline);
-    if (result != Io::Done) {
-      break;
+    if (complete) {
+      return Head::Complete;
+    }
+    switch (unread == 0 ? receive_now() : receive(deadline)) {
+      case Io::Done:
+        break;
+      case Io::Blocked:
+        return Head::Nothing;
+      case Io::TimedOut:
+        return Head::TimedOut;
+      case Io::Closed:
+        return Head::Closed;
     }
   }
-  if (result == Io::Blocked) {
-    return Head::Nothing;
+}
+
+/// Empty lines before a request are noise of old clients, and allowed.
+void Connection::skip_empty_lines() noexcept {
+  while (std::string_view(in_).substr(consumed_, 2) == "\r\n") {
+    consumed_ += 2;
   }
-  return result == Io::TimedOut ? Head::TimedOut : Head::Closed;
 }
 
 void Connection::begin_request(std::size_t max_bytes, base::TimePoint deadline) noexcept {

@@ -41,7 +41,13 @@ class Connection final : public httplib::Stream {
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
 
-  void set_idle() noexcept { phase_ = Phase::Idle; }
+  void set_idle(base::TimePoint since) noexcept {
+    phase_ = Phase::Idle;
+    idle_since_ = since;
+  }
+
+  /// When its last request had been answered; when it was accepted, if there was none.
+  [[nodiscard]] base::TimePoint idle_since() const noexcept { return idle_since_; }
 
   /// Tells the client that nothing more will come; it has until `deadline` to close as well.
   void say_goodbye(base::TimePoint deadline) noexcept;
@@ -112,6 +118,7 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] Io receive(base::TimePoint deadline);
   [[nodiscard]] ssize_t send_now(std::string_view bytes, short& blocked_on);
   [[nodiscard]] bool head_complete() noexcept;
+  void skip_empty_lines() noexcept;
 
   Seat seat_;  // First: given back when all the rest is gone.
   base::FileDescriptor socket_;
@@ -119,6 +126,7 @@ class Connection final : public httplib::Stream {
   base::TimePoint accepted_;
   int cut_off_;
   Phase phase_ = Phase::New;
+  base::TimePoint idle_since_;
   base::TimePoint closing_deadline_{};
   bool broken_ = false;  // TLS failed for good: it must not be used any more.
   bool plain_http_ = false;

@@ -107,6 +107,7 @@ class Server::Pool {
   std::atomic<std::uint64_t> handshake_failures_{0};
 
   Listener listener_;       // The keeper's, once it runs.
+  bool exhausted_ = false;  // The keeper's: the last accept() failed for want of something.
   bool starved_ = false;    // The keeper's: a client waits in the backlog for a seat.
   bool cut_short_ = false;  // The keeper's: stop() ran out of time.
 
@@ -222,16 +223,18 @@ bool Server::Pool::make_room() {
 bool Server::Pool::accept_one() {
   base::FileDescriptor socket = accept_from(listener_);
   if (socket) {
+    exhausted_ = false;
     ++accepted_;
     park(std::make_unique<Connection>(std::move(socket), Seat(seats_), now(), cut_off_.fd()));
     return true;
   }
   const int error = errno;
   const bool exhausted = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-  if (exhausted) {
-    log_.warn("cannot accept a connection",
+  if (exhausted && !exhausted_) {
+    log_.warn("cannot accept connections",
               {{"server", options_.name}, {"error", std::generic_category().message(error)}});
   }
+  exhausted_ = exhausted;
   return !exhausted;  // Otherwise the client gave up while it waited.
 }
 
@@ -376,7 +379,7 @@ Server::Pool::Fate Server::Pool::serve(Connection& connection, HttpEngine& engin
     if (!stays) {
       return Fate::SayGoodbye;
     }
-    connection.set_idle();
+    connection.set_idle(now());
   }
 }
 
@@ -407,7 +410,8 @@ Server::Pool::Fate Server::Pool::refuse(Connection& connection, std::string_view
 }
 
 void Server::Pool::park(ConnectionPtr connection) {
-  TimePoint deadline = now() + options_.limits.idle;
+  // Not from now: a client that sends a byte of a request now and then does not gain time by it.
+  TimePoint deadline = connection->idle_since() + options_.limits.idle;
   if (connection->phase() == Connection::Phase::Closing) {
     deadline = connection->closing_deadline();
   } else if (certificate_ != nullptr && !connection->secured()) {

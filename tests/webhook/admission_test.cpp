@@ -1,0 +1,181 @@
+#include "webhook/admission.h"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include "base/base64.h"
+#include "codec/json.h"
+#include "patch/json_patch.h"
+#include "tests/support/files.h"
+
+namespace injector::webhook {
+namespace {
+
+using base::Json;
+
+std::string fixture(const std::string& name) {
+  return tests::read_file(tests::data_path("fixtures/reviews/" + name));
+}
+
+class Bench {
+ public:
+  explicit Bench(core::Policy policy = {})
+      : templates(base::Logger::silent()),
+        metrics(*registry),
+        log(base::LogFormat::Json, base::LogLevel::Info,
+            [this](std::string_view line) { lines.emplace_back(line); }),
+        admission(templates, std::move(policy), {}, metrics, log) {
+    REQUIRE(templates.update(codec::default_template_text(), "built-in").has_value());
+  }
+
+  Json response(const std::string& body) const {
+    const HttpReply reply = admission.answer(body);
+    REQUIRE(reply.status == 200);
+    return codec::read_json(reply.body).value().at("response");
+  }
+
+  std::string scrape() const { return prometheus::TextSerializer().Serialize(registry->Collect()); }
+
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  codec::TemplateStore templates;
+  AdmissionMetrics metrics;
+  std::vector<std::string> lines;
+  base::Logger log;
+  Admission admission;
+};
+
+TEST_CASE("admission: every recorded creation of an annotated Pod gets a patch that applies",
+          "[webhook]") {
+  const Bench bench;
+  for (const char* name : {"v1.20-pod-create-annotated.json", "v1.20-pod-create-v1beta1.json",
+                           "v1.36-pod-create-annotated.json", "v1.36-pod-create-dryrun.json"}) {
+    INFO(name);
+    const Json review = codec::read_json(fixture(name)).value();
+    const Json response = bench.response(fixture(name));
+    CHECK(response.at("allowed") == true);
+    CHECK(response.at("uid") == review.at("request").at("uid"));
+    REQUIRE(response.contains("patch"));
+    CHECK(response.at("patchType") == "JSONPatch");
+    CHECK(response.at("auditAnnotations").at("reason") == "Injected");
+    CHECK(response.at("auditAnnotations").at("template") == bench.templates.current()->hash);
+    const auto patch = base::base64_decode(response.at("patch").get<std::string>()).value();
+    const Json pod =
+        patch::apply_json_patch(review.at("request").at("object"), codec::read_json(patch).value())
+            .value();
+    CHECK(pod.at("spec").at("containers").back().at("name") == "envoy");
+    CHECK(pod.at("spec").at("volumes").back().at("name") == "envoy-conf");
+  }
+}
+
+TEST_CASE("admission: what is no creation of a Pod is allowed untouched, with its reason",
+          "[webhook]") {
+  Bench bench;
+  const std::pair<const char*, const char*> cases[] = {
+      {"v1.36-pod-update.json", "NotCreate"},
+      {"v1.36-pod-ephemeralcontainers-update.json", "NotCreate"},
+      {"v1.36-deployment-create.json", "NotAPod"},
+  };
+  for (const auto& [name, reason] : cases) {
+    INFO(name);
+    const Json response = bench.response(fixture(name));
+    CHECK(response.at("allowed") == true);
+    CHECK_FALSE(response.contains("patch"));
+    CHECK(response.at("auditAnnotations").at("reason") == reason);
+    CHECK(codec::read_json(bench.lines.back()).value().at("reason") == reason);
+  }
+}
+
+std::string pod_review(const std::string& pod) {
+  return R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u",)"
+         R"("operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},)"
+         R"("namespace":"shop","object":)" +
+         pod + "}}";
+}
+
+TEST_CASE("admission: the log line says who, what, why and how long", "[webhook]") {
+  Bench bench;
+  static_cast<void>(bench.response(
+      pod_review(R"({"metadata":{"generateName":"web-","ownerReferences":[{"kind":"ReplicaSet",)"
+                 R"("name":"web-5d4f","controller":true}]},"spec":{"containers":[]}})")));
+  REQUIRE(bench.lines.size() == 1);
+  const Json line = codec::read_json(bench.lines.front()).value();
+  CHECK(line.at("msg") == "admission");
+  CHECK(line.at("namespace") == "shop");
+  CHECK(line.at("name") == "web-");
+  CHECK(line.at("owner") == "ReplicaSet/web-5d4f");
+  CHECK(line.at("outcome") == "skip");
+  CHECK(line.at("reason") == "NotRequested");
+  CHECK(line.at("seconds").is_number());
+}
+
+TEST_CASE("admission: a refused Pod is denied with a message, and skipped if so configured",
+          "[webhook]") {
+  const std::string review = pod_review(
+      R"({"metadata":{"name":"web","annotations":{"initializer.kubernetes.io/envoy":"true"}},)"
+      R"("spec":{"containers":[],"volumes":[{"name":"envoy-conf","emptyDir":{}}]}})");
+  const Json denied = Bench().response(review);
+  CHECK(denied.at("allowed") == false);
+  CHECK(denied.at("status").at("code") == 422);
+  CHECK_THAT(denied.at("status").at("message").get<std::string>(),
+             Catch::Contains("shop/web") && Catch::Contains("envoy-conf"));
+  core::Policy policy;
+  policy.on_conflict = core::OnConflict::Skip;
+  CHECK(Bench(policy).response(review).at("allowed") == true);
+}
+
+TEST_CASE("admission: a typo is allowed with a warning", "[webhook]") {
+  const Json response = Bench().response(
+      pod_review(R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"ture"}},)"
+                 R"("spec":{"containers":[]}})"));
+  CHECK(response.at("allowed") == true);
+  CHECK_THAT(response.at("warnings").at(0).get<std::string>(), Catch::Contains("ture"));
+}
+
+TEST_CASE("admission: a Pod that is none is left to the API server", "[webhook]") {
+  const Json response = Bench().response(pod_review(R"({"spec":{"containers":7}})"));
+  CHECK(response.at("allowed") == true);
+  CHECK(response.at("auditAnnotations").at("reason") == "NotAPod");
+}
+
+TEST_CASE("admission: broken requests are 400 with what is wrong, and counted", "[webhook]") {
+  const Bench bench;
+  for (const char* body : {"", "{", "[]", "null", "{\"kind\":\"Pod\"}", "\xff\xfe"}) {
+    const HttpReply reply = bench.admission.answer(body);
+    CHECK(reply.status == 400);
+    CHECK_FALSE(reply.body.empty());
+  }
+  CHECK_THAT(bench.scrape(), Catch::Contains("reason=\"BadRequest\"} 6"));
+}
+
+TEST_CASE("admission: without a template the answer is 503", "[webhook]") {
+  prometheus::Registry registry;
+  AdmissionMetrics metrics(registry);
+  const codec::TemplateStore empty(base::Logger::silent());
+  const Admission admission(empty, {}, {}, metrics, base::Logger::silent());
+  CHECK(admission.answer(fixture("v1.36-pod-create-annotated.json")).status == 503);
+}
+
+TEST_CASE("template store: bad content never replaces a good template", "[webhook]") {
+  std::vector<std::string> lines;
+  codec::TemplateStore store({base::LogFormat::Text, base::LogLevel::Info,
+                              [&](std::string_view line) { lines.emplace_back(line); }});
+  CHECK_FALSE(store.ready().has_value());
+  REQUIRE(store.update(codec::default_template_text(), "a").has_value());
+  const auto good = store.current();
+  CHECK_FALSE(store.update("containers: 1", "a").has_value());
+  CHECK_FALSE(store.update("containers: 1", "a").has_value());
+  CHECK(store.current() == good);
+  CHECK(store.ready().has_value());
+  CHECK(store.failure().has_value());
+  CHECK(store.counts().failed == 2);
+  CHECK(lines.size() == 2);  // Loaded, and the failure once.
+  REQUIRE(store.update(codec::default_template_text(), "a").has_value());
+  CHECK_FALSE(store.failure().has_value());
+}
+
+}  // namespace
+}  // namespace injector::webhook
