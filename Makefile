@@ -1,10 +1,13 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build test unit asan tsan golden bench fuzz lint tidy format clean
+.PHONY: run build install uninstall test unit asan tsan golden bench fuzz lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
 FUZZ_SECONDS ?= 30
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINARY ?= build/release/envoy-initializer
 
 build:
 	@tools/install-packages
@@ -13,6 +16,23 @@ build:
 
 run: build
 	@tools/demo $(ARGS)
+
+bin = $(DESTDIR)$(PREFIX)/bin
+completions = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+man = $(DESTDIR)$(PREFIX)/share/man/man1
+
+# The link makes it a kubectl plugin: kubectl envoy-initializer.
+install:
+	@[ -x "$(BINARY)" ] || $(MAKE) --no-print-directory build
+	@install -d "$(bin)" "$(completions)" "$(man)"
+	@install -m 755 "$(BINARY)" "$(bin)/envoy-initializer"
+	@ln -sf envoy-initializer "$(bin)/kubectl-envoy_initializer"
+	@"$(BINARY)" completion bash >"$(completions)/envoy-initializer"
+	@tools/man-page "$(BINARY)" >"$(man)/envoy-initializer.1"
+
+uninstall:
+	@rm -f "$(bin)/envoy-initializer" "$(bin)/kubectl-envoy_initializer" \
+	  "$(completions)/envoy-initializer" "$(man)/envoy-initializer.1"
 
 # Configures and builds the preset $(1); the tests come with it.
 define configure

@@ -1,0 +1,172 @@
+// What manifests/ and the program say about each other; no cluster needed.
+
+#include "tests/support/manifests.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "codec/json.h"
+#include "codec/template.h"
+#include "tests/support/child_process.h"
+#include "tests/support/temp_dir.h"
+
+namespace injector::tests {
+namespace {
+
+using base::Json;
+
+// What the manifests name ahead of the program, as design and manifests go first: the test says
+// when an entry can go.
+const std::set<std::string> kAwaited = {
+    "webhook --manage-certs",
+    "webhook --namespace",
+    "webhook --secret",
+    "webhook --service",
+    "webhook --webhook-configuration",
+    "initializer",
+    "initializer --mode=initializer",
+    "initializer --mode=repair",
+    "initializer --repair=report",
+};
+
+std::string output_of(std::vector<std::string> arguments) {
+  const TempDir dir;
+  arguments.insert(arguments.begin(), INJ_BINARY);
+  return run({.argv = std::move(arguments), .log_file = dir.file("log")}) == 0
+             ? tail(dir.file("log"), 10'000)
+             : std::string();
+}
+
+// The line of the help that explains a flag; empty if none does.
+std::string help_line(const std::string& help, const std::string& flag) {
+  for (std::size_t at = help.find(flag); at != std::string::npos; at = help.find(flag, at + 1)) {
+    const char next = at + flag.size() < help.size() ? help[at + flag.size()] : ' ';
+    const bool option = at > 0 && (help[at - 1] == ' ' || help[at - 1] == ',');
+    if (option && (next == ' ' || next == '\n' || next == ',' || next == ':')) {
+      return help.substr(at, help.find('\n', at) - at);
+    }
+  }
+  return {};
+}
+
+// Where the help lists the values of a flag ({a,b}), the given one must be among them.
+bool takes(const std::string& line, const std::string& value) {
+  const std::size_t begin = line.find('{');
+  if (value.empty() || begin == std::string::npos) {
+    return true;
+  }
+  std::string list = line.substr(begin, line.find('}', begin) - begin + 1);
+  list.front() = list.back() = ',';
+  return list.find("," + value + ",") != std::string::npos;
+}
+
+// What of a command line the program does not know: "command", or "command --flag[=value]".
+std::set<std::string> unknown(const std::vector<std::string>& arguments) {
+  const std::string& command = arguments.front();
+  const std::string help = output_of({command, "--help"});
+  if (help.find("envoy-initializer " + command) == std::string::npos) {
+    return {command};  // The help of the whole program, or none.
+  }
+  std::set<std::string> result;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::size_t equals = arguments[i].find('=');
+    const std::string flag = arguments[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : arguments[i].substr(equals + 1);
+    const std::string line = help_line(help, flag);
+    if (line.empty() || !takes(line, value)) {
+      const bool listed = flag == "--mode" || flag == "--repair";
+      result.insert(command + " " + (listed ? arguments[i] : flag));
+    }
+  }
+  return result;
+}
+
+std::set<std::string> unknown_in_manifests(std::size_t& command_lines) {
+  std::set<std::string> result;
+  for (const std::string& file : manifest_files()) {
+    for (const Json& object : objects_of(read_file(file))) {
+      if (const auto arguments = arguments_of(object); !arguments.empty()) {
+        ++command_lines;
+        result.merge(unknown(arguments));
+      }
+    }
+  }
+  return result;
+}
+
+TEST_CASE("manifests: every argument of our containers is one that --help names", "[manifests]") {
+  std::size_t command_lines = 0;
+  const std::set<std::string> missing = unknown_in_manifests(command_lines);
+  CHECK(command_lines >= 5);
+  for (const std::string& argument : missing) {
+    INFO(argument);
+    CHECK(kAwaited.contains(argument));
+  }
+  for (const std::string& awaited : kAwaited) {
+    const std::string command = awaited.substr(0, awaited.find(' '));
+    if (!missing.contains(awaited) && !missing.contains(command)) {
+      WARN(awaited << " is there now: take it off the list");
+    }
+  }
+}
+
+TEST_CASE("manifests: an argument that --help does not name is noticed", "[manifests]") {
+  CHECK(unknown({"webhook", "--listen=:1", "--lis", "--log-format=xml", "--log-format=json"}) ==
+        std::set<std::string>{"webhook --lis", "webhook --log-format"});
+  CHECK(unknown({"no-such-command", "--x"}) == std::set<std::string>{"no-such-command"});
+}
+
+TEST_CASE("manifests: the ConfigMap holds the built-in template", "[manifests]") {
+  const Json map = manifest("configmap.yaml", "ConfigMap");
+  CHECK(base::text_of(base::find(map, "metadata", "name")) == "envoy-initializer");
+  CHECK(base::text_of(base::find(map, "data", "config")) == codec::default_template_text());
+}
+
+TEST_CASE("manifests: Envoy's configuration is JSON with the v1 sections", "[manifests]") {
+  const Json map = manifest("envoy.yaml", "ConfigMap");
+  CHECK(base::text_of(base::find(map, "metadata", "name")) == "envoy");
+  const auto config = codec::read_json(base::text_of(base::find(map, "data", "envoy.json")));
+  REQUIRE(config.has_value());
+  for (const char* section : {"listeners", "admin", "cluster_manager"}) {
+    CHECK(base::find(config.value(), section) != nullptr);
+  }
+  // The port that the template opens is the one that Envoy listens on.
+  const Json& listener = config.value().at("listeners").at(0);
+  CHECK(base::text_of(base::find(listener, "address")) == "tcp://0.0.0.0:80");
+}
+
+TEST_CASE("manifests: images and labels carry the program's version", "[manifests]") {
+  std::string version = output_of({"version"});
+  REQUIRE(version.rfind("envoy-initializer ", 0) == 0);
+  version = version.substr(18, version.find('\n') - 18);
+  std::size_t seen = 0;
+  for (const std::string& file : manifest_files()) {
+    const std::string text = read_file(file);
+    for (std::size_t at = text.find("image: envoy-initializer:"); at != std::string::npos;
+         at = text.find("image: envoy-initializer:", at + 1)) {
+      INFO(file);
+      CHECK(text.compare(at + 25, version.size(), version) == 0);
+      ++seen;
+    }
+  }
+  CHECK(seen >= 4);
+  CHECK(read_file(data_path("../Dockerfile")).find("version=\"" + version + "\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("manifests: every overlay says for whom it is and what it changes", "[manifests]") {
+  std::size_t seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(manifest_path("overlays"))) {
+    const std::string text = read_file((entry.path() / "README.md").string());
+    CHECK(text.rfind("**For whom:**", 0) == 0);
+    CHECK(text.find("**What changes:**") != std::string::npos);
+    ++seen;
+  }
+  CHECK(seen >= 6);
+}
+
+}  // namespace
+}  // namespace injector::tests
