@@ -5,6 +5,7 @@
 JOBS ?= $(shell nproc)
 ARGS ?=
 FUZZ_SECONDS ?= 30
+FILES ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= build/release/envoy-initializer
@@ -76,7 +77,7 @@ lint:
 
 tidy:
 	@tools/install-packages lint test
-	@tools/tidy
+	@tools/tidy $(FILES)
 
 format:
 	@tools/install-packages lint

@@ -23,11 +23,11 @@ template <class Range>
   std::string_view best;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(name, candidate, limit);
+    if (distance == 0) {
+      return candidate;
+    }
     if (distance <= limit) {
       best = candidate;
-      if (distance == 0) {
-        break;
-      }
       limit = distance - 1;
     }
   }

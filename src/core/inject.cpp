@@ -31,16 +31,24 @@ bool has_name(const std::vector<ContainerFacts>& containers, std::string_view na
                      [&](const ContainerFacts& container) { return container.name == name; });
 }
 
+// The first of `pieces` whose name a container of the Pod has, init container or not.
+const Piece* present(const PodFacts& pod, const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) {
+    if (has_name(pod.containers, piece.name) || has_name(pod.init_containers, piece.name)) {
+      return &piece;
+    }
+  }
+  return nullptr;
+}
+
 // What shows that the Pod has its sidecar; empty if nothing does.
 std::string sign_of_injection(const PodFacts& pod, const Template& tpl, const Policy& policy) {
   if (find(pod.annotations, policy.status_key()) != nullptr) {
     return fmt::format("annotation {} is there", policy.status_key());
   }
   for (const auto* pieces : {&tpl.containers, &tpl.init_containers}) {
-    for (const Piece& piece : *pieces) {
-      if (has_name(pod.containers, piece.name) || has_name(pod.init_containers, piece.name)) {
-        return fmt::format("it has a container named {}", piece.name);
-      }
+    if (const Piece* there = present(pod, *pieces)) {
+      return fmt::format("it has a container named {}", there->name);
     }
   }
   return {};
@@ -55,7 +63,7 @@ Decision not_requested(const PodFacts& pod, const Policy& policy) {
 
 Decision unrecognized(const OptIn& asked, const Policy& policy) {
   Decision decision = skip(Reason::UnrecognizedValue, asked.rule,
-                           fmt::format("{} {} is \"{}\": use \"true\" or \"false\"",
+                           fmt::format(R"({} {} is "{}": use "true" or "false")",
                                        to_string(asked.rule), policy.key, asked.value));
   decision.warnings.push_back({WarningCode::UnrecognizedValue, decision.detail});
   return decision;
@@ -75,7 +83,7 @@ std::optional<Decision> reason_to_skip(const PodFacts& pod, const OptIn& asked, 
   }
   if (asked.answer == Answer::No) {
     return skip(Reason::OptedOut, asked.rule,
-                fmt::format("{} {} is \"{}\"", to_string(asked.rule), policy.key, asked.value));
+                fmt::format(R"({} {} is "{}")", to_string(asked.rule), policy.key, asked.value));
   }
   if (find(pod.annotations, kMirrorAnnotation) != nullptr) {
     return skip(Reason::MirrorPod, asked.rule, "it mirrors a static Pod of a node");
@@ -192,15 +200,22 @@ void warn_of_port(const PodFacts& pod, const Piece& sidecar, const Port& port,
   }
 }
 
+void warn_of_ports(const PodFacts& pod, const Piece& sidecar, std::vector<Warning>& warnings) {
+  for (const Port& port : ports_of(sidecar)) {
+    warn_of_port(pod, sidecar, port, warnings);
+  }
+}
+
 std::vector<Warning> port_conflicts(const PodFacts& pod, const Template& tpl) {
   std::vector<Warning> warnings;
-  for (const auto* pieces : {&tpl.containers, &tpl.init_containers}) {
-    for (const Piece& piece : *pieces) {
-      const bool runs_once = pieces == &tpl.init_containers &&
-                             base::text_of(base::find(piece.value, "restartPolicy")) != "Always";
-      for (const Port& port : runs_once ? std::vector<Port>() : ports_of(piece)) {
-        warn_of_port(pod, piece, port, warnings);
-      }
+  for (const Piece& sidecar : tpl.containers) {
+    warn_of_ports(pod, sidecar, warnings);
+  }
+  for (const Piece& sidecar : tpl.init_containers) {
+    const bool keeps_running =
+        base::text_of(base::find(sidecar.value, "restartPolicy")) == "Always";
+    if (keeps_running) {
+      warn_of_ports(pod, sidecar, warnings);
     }
   }
   return warnings;

@@ -1,5 +1,7 @@
 #include "core/opt_in.h"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
 
 #include <fmt/format.h>
@@ -12,12 +14,8 @@ namespace {
 constexpr std::size_t kTypoDistance = 2;
 
 bool is_any_of(std::string_view value, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (base::same_ignoring_case(value, word)) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return base::same_ignoring_case(value, word); });
 }
 
 Answer answer_of(std::string_view value) {

@@ -44,8 +44,8 @@ Json trimmed_metadata(const Json& metadata) {
   Json kept = only(metadata, {"name", "generateName", "namespace", "uid", "resourceVersion",
                               "labels", "annotations", "ownerReferences", "deletionTimestamp"});
   trim_elements(kept, "ownerReferences", {"apiVersion", "kind", "name", "uid", "controller"});
-  if (Json* annotations = base::find(kept, "annotations");
-      annotations && annotations->is_object()) {
+  Json* annotations = base::find(kept, "annotations");
+  if (annotations != nullptr && annotations->is_object()) {
     annotations->erase(std::string(kLastApplied));
   }
   return kept;

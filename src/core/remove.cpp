@@ -1,6 +1,7 @@
 #include "core/remove.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>

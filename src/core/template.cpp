@@ -13,7 +13,7 @@ using base::Json;
 
 // nlohmann::json sorts its keys, which makes its text canonical.
 nlohmann::json sorted(const Json& value) {
-  return nlohmann::json(value);
+  return nlohmann::json::parse(base::to_text(value));
 }
 
 nlohmann::json sorted(const std::vector<Piece>& pieces) {

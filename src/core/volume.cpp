@@ -18,7 +18,7 @@ struct Default {
 
 // What pkg/apis/core/v1 defaulting sets inside a volume source.
 const std::vector<Default>& source_defaults() {
-  static const std::vector<Default> kDefaults = {
+  static const std::vector<Default> defaults = {
       {"configMap", "defaultMode", kDefaultMode},
       {"secret", "defaultMode", kDefaultMode},
       {"downwardAPI", "defaultMode", kDefaultMode},
@@ -35,7 +35,7 @@ const std::vector<Default>& source_defaults() {
       {"scaleIO", "storageMode", "ThinProvisioned"},
       {"scaleIO", "fsType", "xfs"},
   };
-  return kDefaults;
+  return defaults;
 }
 
 void set_if_absent(Json& object, std::string_view field, const Json& value) {
