@@ -39,20 +39,20 @@ void warn_if_misspelt(const StringMap& map, std::string_view what, const Policy&
 }  // namespace
 
 OptIn opt_in(const PodFacts& pod, const MetaFacts* name_space, const Policy& policy) {
-  static const StringMap kNothing;
-
-  const struct {
+  struct Place {
     Rule rule;
-    const StringMap& map;
-  } places[] = {
-      {Rule::PodAnnotation, pod.annotations},
-      {Rule::PodLabel, pod.labels},
-      {Rule::NamespaceAnnotation, name_space == nullptr ? kNothing : name_space->annotations},
-      {Rule::NamespaceLabel, name_space == nullptr ? kNothing : name_space->labels},
+    const StringMap* map;  // Null: nothing is known of it.
   };
 
-  for (const auto& place : places) {
-    if (const std::string* value = find(place.map, policy.key)) {
+  const std::array<Place, 4> places = {{
+      {Rule::PodAnnotation, &pod.annotations},
+      {Rule::PodLabel, &pod.labels},
+      {Rule::NamespaceAnnotation, name_space == nullptr ? nullptr : &name_space->annotations},
+      {Rule::NamespaceLabel, name_space == nullptr ? nullptr : &name_space->labels},
+  }};
+  for (const Place& place : places) {
+    const std::string* value = place.map == nullptr ? nullptr : find(*place.map, policy.key);
+    if (value != nullptr) {
       return {answer_of(*value), place.rule, *value};
     }
   }

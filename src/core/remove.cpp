@@ -62,18 +62,19 @@ void erase_keys(Json& metadata, std::string_view field, const Names& keys) {
 }
 
 void clean_spec(Json& spec, const Status& status) {
-  const struct {
+  struct List {
     const char* field;
-    const Names& names;
-  } lists[] = {
-      {"containers", status.containers},
-      {"initContainers", status.init_containers},
-      {"volumes", status.volumes},
-      {"imagePullSecrets", status.image_pull_secrets},
+    const Names* names;
   };
 
+  const std::array<List, 4> lists = {{
+      {"containers", &status.containers},
+      {"initContainers", &status.init_containers},
+      {"volumes", &status.volumes},
+      {"imagePullSecrets", &status.image_pull_secrets},
+  }};
   for (const auto& [field, names] : lists) {
-    erase_named(spec, field, names);
+    erase_named(spec, field, *names);
     erase_if_created(spec, field, fmt::format("spec.{}", field), status);
   }
 }
