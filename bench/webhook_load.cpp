@@ -1,12 +1,19 @@
-// A constant answer over TLS, by our server and by an untuned httplib::SSLServer, for a load
-// generator to compare. See bench/webhook_load.sh.
+// A constant answer over TLS, by our server and by httplib::SSLServer as it comes and tuned, for a
+// load generator to compare. See bench/webhook_load.sh.
 //
-//   webhook_load FOLDER    writes two certificates there, prints two ports, serves until stdin ends
+//   webhook_load FOLDER    writes a certificate and its key there, prints three ports, and for
+//   every
+//                          line of standard input what has happened so far; serves until it ends
 
+#include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <httplib.h>
@@ -20,6 +27,20 @@ namespace injector {
 namespace {
 
 const std::string kAnswer(300, 'a');
+
+/// Of the whole process: tells more than the clock on a machine that does other things as well.
+std::int64_t cpu_microseconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1'000;
+}
+
+int answer_constantly(httplib::Server& server) {
+  server.Post("/mutate", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(kAnswer, "application/json");
+  });
+  return server.bind_to_any_port("127.0.0.1");
+}
 
 int run(const std::filesystem::path& folder) {
   const tls::Validity one_day{std::chrono::system_clock::now(), std::chrono::hours(24)};
@@ -42,20 +63,23 @@ int run(const std::filesystem::path& folder) {
     return 1;
   }
 
-  httplib::SSLServer stock(certificate_path.c_str(), key_path.c_str());
-  stock.Post("/mutate", [](const httplib::Request&, httplib::Response& response) {
-    response.set_content(kAnswer, "application/json");
-  });
-  const int stock_port = stock.bind_to_any_port("127.0.0.1");
-  std::jthread stock_thread([&stock] { stock.listen_after_bind(); });
+  httplib::SSLServer untuned(certificate_path.c_str(), key_path.c_str());
+  httplib::SSLServer tuned(certificate_path.c_str(), key_path.c_str());
+  tuned.set_tcp_nodelay(true);
+  tuned.set_keep_alive_max_count(std::numeric_limits<std::size_t>::max());
+  tuned.new_task_queue = [] { return new httplib::ThreadPool(128); };
+  const int untuned_port = answer_constantly(untuned);
+  const int tuned_port = answer_constantly(tuned);
+  std::jthread untuned_thread([&untuned] { untuned.listen_after_bind(); });
+  std::jthread tuned_thread([&tuned] { tuned.listen_after_bind(); });
 
-  std::cout << ours.port() << " " << stock_port << std::endl;
+  std::cout << ours.port() << " " << untuned_port << " " << tuned_port << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     const webhook::ServerStats stats = ours.stats();
-    std::cout << "connections accepted " << stats.accepted << ", workers " << stats.workers
-              << std::endl;
+    std::cout << cpu_microseconds() << " " << stats.accepted << " " << stats.workers << std::endl;
   }
-  stock.stop();
+  untuned.stop();
+  tuned.stop();
   return ours.stop(std::chrono::seconds(5)) ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Requests a second over keep-alive TLS on 127.0.0.1: our server next to an untuned httplib one,
-# both with a constant answer, in one run. Usage: bench/webhook_load.sh PROGRAM [SECONDS] [CONNECTIONS]
+# Requests a second over keep-alive TLS on 127.0.0.1: our server next to httplib's own, as it
+# comes and tuned, all with a constant answer, in one run. Usage: bench/webhook_load.sh PROGRAM [SECONDS] [CONNECTIONS]
 set -euo pipefail
 
 program=${1:?the webhook_load program}
@@ -17,18 +17,29 @@ wrk.body = '{"kind":"AdmissionReview","request":{"object":"' .. string.rep("x", 
 LUA
 
 coproc SERVER { "$program" "$folder"; }
-read -r ours stock <&"${SERVER[0]}"
+read -r ours untuned tuned <&"${SERVER[0]}"
+
+stats() {
+  echo >&"${SERVER[1]}"
+  read -r cpu accepted workers <&"${SERVER[0]}"
+}
 
 load() {
   echo "== $1"
+  stats
+  local before=$cpu
   wrk -t1 -c"$connections" -d"${seconds}s" --latency -s "$folder/post.lua" "https://127.0.0.1:$2/mutate" |
-    grep -E 'Requests/sec|Socket errors|Non-2xx|requests in|50%|99%'
+    grep -E 'Requests/sec|Socket errors|Non-2xx|requests in|50%|99%' | tee "$folder/wrk"
+  stats
+  local requests
+  requests=$(awk '/requests in/ { print $1 }' "$folder/wrk")
+  echo "  server CPU: $(((cpu - before) / requests)) us a request"
 }
 
 load "envoy-initializer" "$ours"
-echo stats >&"${SERVER[1]}"
-read -r stats <&"${SERVER[0]}"
-echo "  $stats"
-load "httplib::SSLServer, untuned" "$stock"
-exec {SERVER[1]}>&-
+echo "  connections accepted: $accepted (wrk opens one to try), workers: $workers"
+load "httplib::SSLServer, untuned" "$untuned"
+load "httplib::SSLServer, TCP_NODELAY and endless keep-alive" "$tuned"
+input=${SERVER[1]}
+exec {input}>&-
 wait
