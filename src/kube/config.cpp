@@ -5,8 +5,8 @@
 #include <map>
 #include <sys/stat.h>
 
+#include "base/base64.h"
 #include "codec/yaml.h"
-#include "kube/base64.h"
 #include "kube/endpoint.h"
 #include "kube/exec_credential.h"
 #include "kube/file.h"
@@ -63,7 +63,7 @@ class FieldReader {
 
   std::string decoded(std::string_view key) {
     const std::string encoded = text(key);
-    const std::optional<std::string> bytes = decode_base64(encoded);
+    const std::optional<std::string> bytes = base::base64_decode(encoded);
     if (!bytes) {
       fail(key, "must be base64");
     }
@@ -249,7 +249,7 @@ Json cluster_info(const Json& cluster, const ClientConfig& config) {
   }
   const std::string authority = authority_text(config.tls.authority);
   if (!authority.empty()) {
-    info["certificate-authority-data"] = encode_base64(authority);
+    info["certificate-authority-data"] = base::base64_encode(authority);
   }
   const Json* extensions = base::find(cluster, "extensions");
   if (extensions == nullptr || !extensions->is_array()) {

@@ -60,9 +60,10 @@ void tune(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 60000);
 }
 
-Result<Fd> connect_to(const addrinfo& address, const Until& until) {
-  Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) {
+Result<base::FileDescriptor> connect_to(const addrinfo& address, const Until& until) {
+  base::FileDescriptor fd(
+      ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) {
     return system_error("socket", errno);
   }
   tune(fd.get());
@@ -85,12 +86,12 @@ Result<Fd> connect_to(const addrinfo& address, const Until& until) {
 }
 
 /// The first address that answers.
-Result<Fd> connect_any(const Endpoint& endpoint, const Until& until) {
+Result<base::FileDescriptor> connect_any(const Endpoint& endpoint, const Until& until) {
   const Result<Addresses> addresses = resolve(endpoint);
   if (!addresses) {
     return addresses.error();
   }
-  Result<Fd> fd = Error{ErrorCode::Unavailable, "no address"};
+  Result<base::FileDescriptor> fd = Error{ErrorCode::Unavailable, "no address"};
   for (const addrinfo* a = addresses.value().get(); a != nullptr; a = a->ai_next) {
     fd = connect_to(*a, until);
     if (fd || !until.check()) {
@@ -167,7 +168,7 @@ bool expect_peer(SSL* ssl, const std::string& name) {
 
 }  // namespace
 
-Connection::Connection(Fd socket, SslContext context)
+Connection::Connection(base::FileDescriptor socket, SslContext context)
     : socket_(std::move(socket)),
       context_(std::move(context)) {}
 
@@ -184,7 +185,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Endpoint& endpoint, S
   if (auto go_on = until.check(); !go_on) {
     return go_on.error();
   }
-  Result<Fd> socket = connect_any(endpoint, until);
+  Result<base::FileDescriptor> socket = connect_any(endpoint, until);
   if (!socket) {
     return socket.error();
   }

@@ -12,11 +12,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
 #include "kube/endpoint.h"
-#include "kube/fd.h"
 #include "kube/http_response.h"
 #include "kube/tls_context.h"
+#include "kube/waiter.h"
 
 namespace injector::kube {
 
@@ -50,7 +51,7 @@ class Connection final : public ByteSource {
     short wait_for = 0;
   };
 
-  Connection(Fd socket, SslContext context);
+  Connection(base::FileDescriptor socket, SslContext context);
 
   [[nodiscard]] base::Result<void> handshake(const std::string& name, const Until& until);
   [[nodiscard]] base::Result<Step> read_some(std::span<char> into);
@@ -58,7 +59,7 @@ class Connection final : public ByteSource {
   [[nodiscard]] base::Result<Step> tls_step(int result, std::size_t bytes);
   [[nodiscard]] base::Error handshake_error(const std::string& name, base::Error error) const;
 
-  Fd socket_;
+  base::FileDescriptor socket_;
   Waiter waiter_;
   SslContext context_;
   std::unique_ptr<SSL, SslFree> ssl_;  // Null: plain.

@@ -38,7 +38,8 @@ void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
   Idle dropped;  // Closed after the lock is released.
   const base::TimePoint now = std::chrono::steady_clock::now();
   const base::MutexLock lock(mutex_);
-  if (idle_.size() == kMaxIdle) {
+  const bool outdated = !idle_.empty() && idle_.front().since < now - kMaxIdleTime;
+  if (outdated || idle_.size() == kMaxIdle) {
     dropped = std::move(idle_.front());
     idle_.erase(idle_.begin());
   }

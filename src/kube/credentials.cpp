@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/mutex.h"
-#include "kube/base64.h"
 #include "kube/exec_credential.h"
 #include "kube/file.h"
 #include "kube/process.h"
@@ -161,7 +161,8 @@ class ExecSource final : public CredentialSource {
     }
     Command command{settings_.command, settings_.args, settings_.env, interactive};
     command.env.emplace_back("KUBERNETES_EXEC_INFO", exec_info(settings_, interactive));
-    Result<std::string> output = run_command(command, until);
+    // A person who logs in takes longer than a request may.
+    Result<std::string> output = run_command(command, interactive ? Until{until.stop} : until);
     if (!output) {
       return annotate(with_hint(std::move(output).error()), "exec plugin");
     }
@@ -202,7 +203,7 @@ std::unique_ptr<CredentialSource> make_credentials(const AuthSettings& settings,
   }
   if (!settings.username.empty()) {
     return std::make_unique<FixedCredential>(
-        "Basic " + encode_base64(settings.username + ":" + settings.password));
+        "Basic " + base::base64_encode(settings.username + ":" + settings.password));
   }
   return std::make_unique<FixedCredential>("");
 }

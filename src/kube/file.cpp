@@ -3,8 +3,10 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <unistd.h>
 
-#include "kube/fd.h"
+#include "base/file_descriptor.h"
+#include "kube/waiter.h"
 
 namespace injector::kube {
 namespace {
@@ -21,8 +23,8 @@ base::Error file_error(const std::string& path, int number) {
 }  // namespace
 
 base::Result<std::string> read_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
+  const base::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
     return file_error(path, errno);
   }
   std::string text;

@@ -10,8 +10,10 @@
 #include <spawn.h>
 #include <string_view>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include "kube/fd.h"
+#include "base/file_descriptor.h"
+#include "kube/waiter.h"
 
 namespace injector::kube {
 namespace {
@@ -177,8 +179,8 @@ Result<std::string> run_command(const Command& command, const Until& until) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return system_error("pipe", errno);
   }
-  const Fd output(ends[0]);
-  Fd input(ends[1]);
+  const base::FileDescriptor output(ends[0]);
+  base::FileDescriptor input(ends[1]);
   pid_t pid = 0;
   const int failed = SpawnPlan(input.get(), command.interactive).spawn(command, pid);
   if (failed != 0) {

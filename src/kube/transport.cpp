@@ -164,7 +164,7 @@ Transport::Attempt Transport::attempt(const HttpRequest& request, const Credenti
     auto opened =
         Connection::open(endpoint_, context.value(), contexts_.name_for(endpoint_.host), until);
     if (!opened) {
-      return failed(std::move(opened).error());
+      return failed(annotate(std::move(opened).error(), endpoint_.authority()));
     }
     connection = std::move(opened).value();
   }

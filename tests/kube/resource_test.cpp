@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "kube/base64.h"
 #include "kube/endpoint.h"
 #include "kube/status.h"
 
@@ -77,20 +76,6 @@ TEST_CASE("status: a version from the future is cured like an expired one", "[ku
       R"({"kind":"Status","reason":"Timeout","message":"Too large resource version: 9",
     "details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})";
   CHECK(to_error(parse_status(504, text)).code == base::ErrorCode::Expired);
-}
-
-TEST_CASE("base64: bytes round-trip and wrong text is refused", "[kube]") {
-  std::string bytes;
-  for (int i = 0; i < 300; ++i) {
-    bytes += static_cast<char>(i % 256);
-    CHECK(decode_base64(encode_base64(bytes)) == bytes);
-  }
-  CHECK(decode_base64("").value().empty());
-  CHECK(decode_base64("aGVs\r\nbG8=\n") == "hello");
-  for (const char* text : {"a", "ab", "abc", "ab=c", "====", "a===", "ab c", "ab*=", "YQ==YQ=="}) {
-    CAPTURE(text);
-    CHECK_FALSE(decode_base64(text).has_value());
-  }
 }
 
 }  // namespace injector::kube

@@ -1,4 +1,4 @@
-#include "kube/fd.h"
+#include "kube/waiter.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/eventfd.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace injector::kube {
 namespace {
@@ -40,7 +41,7 @@ Waiter::Waiter()
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 base::Result<void> Waiter::wait(int fd, short events, const Until& until) const {
-  if (!wake_.valid()) {
+  if (!wake_) {
     return system_error("eventfd", EMFILE);
   }
   const std::stop_callback on_stop(until.stop, [this] { ring(wake_.get()); });
