@@ -76,6 +76,20 @@ base::Result<ObjectName> parse_object_name(const std::string& text,
   return name;
 }
 
+base::Result<core::Template> fetch_template(kube::RestClient& client, const std::string& name,
+                                            const codec::TemplateOptions& options) {
+  auto place = parse_object_name(name, client.default_namespace());
+  if (!place) {
+    return std::move(place).error();
+  }
+  auto object =
+      client.get({kube::kConfigMaps, place.value().name_space, place.value().name, ""}, {});
+  if (!object) {
+    return base::annotate(std::move(object).error(), "load template");
+  }
+  return codec::parse_template(codec::write_json(object.value()), "configmap " + name, options);
+}
+
 TemplateConfigMap::TemplateConfigMap(kube::RestClient& client, const ObjectName& name,
                                      codec::TemplateStore& templates,
                                      const runtime::Ambient& ambient)

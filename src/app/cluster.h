@@ -74,6 +74,11 @@ struct ObjectName {
 [[nodiscard]] base::Result<ObjectName> parse_object_name(const std::string& text,
                                                          const std::string& default_namespace);
 
+/// The template in the ConfigMap `name` ("[NS/]NAME"), read once.
+[[nodiscard]] base::Result<core::Template> fetch_template(kube::RestClient& client,
+                                                          const std::string& name,
+                                                          const codec::TemplateOptions& options);
+
 /// The template in a ConfigMap: followed by an informer on exactly that object.
 class TemplateConfigMap {
  public:

@@ -1,8 +1,9 @@
-// The commands that need no cluster.
+// The commands that need no cluster; inject and explain can take their template from one.
 
 #include <iostream>
 #include <utility>
 
+#include "app/cluster.h"
 #include "app/command_line.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
@@ -54,18 +55,25 @@ int usage_error(const base::Error& error) {
 // Flags of the commands that decide: the template, the policy, the namespaces.
 struct DecisionFlags {
   TemplateFlags tpl;
+  std::string configmap;
+  ClusterFlags cluster;
   PolicyFlags policy;
   std::vector<std::string> namespace_files;
 
   void add_to(CLI::App& command) {
     tpl.add_to(command);
+    command
+        .add_option("--configmap", configmap,
+                    "The template: a ConfigMap of a cluster, as [NS/]NAME")
+        ->excludes("--config");
+    cluster.add_to(command);
     policy.add_to(command);
     command.add_option("--namespace-file", namespace_files,
                        "Namespace objects, for the rules that look at them; may be repeated");
   }
 
   [[nodiscard]] base::Result<cli::DecisionContext> load(const cli::Streams& streams) const {
-    auto loaded = tpl.load();
+    auto loaded = configmap.empty() ? tpl.load() : from_cluster();
     if (!loaded) {
       return std::move(loaded).error();
     }
@@ -75,6 +83,15 @@ struct DecisionFlags {
     }
     return cli::DecisionContext{std::move(loaded).value(), policy.get(),
                                 std::move(namespaces).value()};
+  }
+
+ private:
+  [[nodiscard]] base::Result<core::Template> from_cluster() const {
+    auto client = cluster.connect(nullptr);
+    if (!client) {
+      return std::move(client).error();
+    }
+    return fetch_template(*client.value(), configmap, tpl.options);
   }
 };
 

@@ -39,22 +39,6 @@ struct Row {
   PodState state;
 };
 
-base::Result<core::Template> load_template(const StatusFlags& flags, kube::RestClient& client) {
-  if (flags.configmap.empty()) {
-    return flags.tpl.load();
-  }
-  auto name = parse_object_name(flags.configmap, client.default_namespace());
-  if (!name) {
-    return std::move(name).error();
-  }
-  auto object = client.get({kube::kConfigMaps, name.value().name_space, name.value().name, ""}, {});
-  if (!object) {
-    return base::annotate(std::move(object).error(), "load template");
-  }
-  return codec::parse_template(codec::write_json(object.value()), "configmap " + flags.configmap,
-                               flags.tpl.options);
-}
-
 // Asks `stop` to end the waiting if the cluster does not answer in time.
 class Deadline {
  public:
@@ -135,7 +119,9 @@ int run_status(const StatusFlags& flags) {
   if (!client) {
     return fail(client.error());
   }
-  const auto tpl = load_template(flags, *client.value());
+  const auto tpl = flags.configmap.empty()
+                       ? flags.tpl.load()
+                       : fetch_template(*client.value(), flags.configmap, flags.tpl.options);
   if (!tpl) {
     return fail(tpl.error());
   }

@@ -184,6 +184,16 @@ TEST_CASE("webhook: a stored Pod has the sidecar, with only the roles it needs",
   CHECK(plain.at("spec").at("containers").size() == 1);
 }
 
+TEST_CASE("inject: takes its template from the cluster's ConfigMap", "[apiserver]") {
+  const Webhook webhook("local");
+  const TempDir dir;
+  REQUIRE(run({.argv = {INJ_BINARY, "inject", "-f", data_path("fixtures/envoy/pod.yaml"),
+                        "--configmap", "default/envoy-initializer", "--kubeconfig",
+                        server().kubeconfig_of("injector")},
+               .log_file = file(dir, "out")}) == 0);
+  CHECK_THAT(read_file(file(dir, "out")), Catch::Contains("image: envoy:first"));
+}
+
 TEST_CASE("webhook: an edit of the ConfigMap serves, a bad one does not", "[apiserver]") {
   const Webhook webhook("edited");
   const std::string path = "/api/v1/namespaces/default/configmaps/envoy-initializer";
