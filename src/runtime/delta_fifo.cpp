@@ -22,12 +22,12 @@ Delta guessed_deletion(ObjectPtr last_seen) {
 
 }  // namespace
 
-void DeltaFifo::add(ObjectPtr object) {
+void DeltaFifo::add(const ObjectPtr& object) {
   const base::MutexLock lock(mutex_);
   append(key_of(*object), {DeltaType::Added, object});
 }
 
-void DeltaFifo::update(ObjectPtr object) {
+void DeltaFifo::update(const ObjectPtr& object) {
   const base::MutexLock lock(mutex_);
   append(key_of(*object), {DeltaType::Updated, object});
 }

@@ -94,8 +94,8 @@ class DeltaFifo {
   explicit DeltaFifo(const Store& known)
       : known_(known) {}
 
-  void add(ObjectPtr object) INJ_EXCLUDES(mutex_);
-  void update(ObjectPtr object) INJ_EXCLUDES(mutex_);
+  void add(const ObjectPtr& object) INJ_EXCLUDES(mutex_);
+  void update(const ObjectPtr& object) INJ_EXCLUDES(mutex_);
   void remove(ObjectPtr object) INJ_EXCLUDES(mutex_);
   void replace(const std::vector<ObjectPtr>& objects) INJ_EXCLUDES(mutex_);
   void resync() INJ_EXCLUDES(mutex_);

@@ -40,7 +40,7 @@ std::optional<PlannedWrite> EventCorrelator::plan(EventRecord event, base::TimeP
 
 // Returns what counts as the same event: with the message, or, if combined, without.
 std::string EventCorrelator::combine_similar(EventRecord& event, base::TimePoint now) {
-  const std::string shared = object_key(event) + key_from({event.reason});
+  std::string shared = object_key(event) + key_from({event.reason});
   Similar& similar = similar_.find_or_insert(shared, Similar{{}, now});
   if (now - similar.last > kSimilarWithin) {
     similar.messages.clear();

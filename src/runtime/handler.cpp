@@ -5,7 +5,7 @@
 
 namespace injector::runtime {
 
-Handler for_each_key(std::function<void(std::string key)> sink) {
+Handler for_each_key(const std::function<void(std::string key)>& sink) {
   return {[sink](const Added& event) { sink(key_of(*event.object)); },
           [sink](const Updated& event) { sink(key_of(*event.now)); },
           [sink](const Deleted& event) { sink(key_of(*event.last)); }};

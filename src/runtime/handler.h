@@ -47,7 +47,7 @@ struct Handler {
 };
 
 /// The usual handler of a controller: hands the key of whatever happened to `sink`.
-[[nodiscard]] Handler for_each_key(std::function<void(std::string key)> sink);
+[[nodiscard]] Handler for_each_key(const std::function<void(std::string key)>& sink);
 
 /// One handler and its line of events. The const half may be used from any thread; the informer
 /// that owns it has the rest.

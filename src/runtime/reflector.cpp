@@ -252,9 +252,9 @@ void Reflector::apply_change(WatchEvent event) {
   ObjectPtr object = std::move(admitted).value();
   advance(object->resource_version, event.type);
   if (event.type == WatchEventType::Added) {
-    sink_.add(std::move(object));
+    sink_.add(object);
   } else if (event.type == WatchEventType::Modified) {
-    sink_.update(std::move(object));
+    sink_.update(object);
   } else {
     sink_.remove(std::move(object));
   }
