@@ -1,5 +1,6 @@
 #include "runtime/event_recorder.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -163,6 +164,13 @@ class FakeSink final : public EventSink {
   Strings calls_;
 };
 
+// A stop may cut one call short; the recorder then tries that one again, right behind.
+Strings without_the_cut_one(const Strings& calls) {
+  Strings written = calls;
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  return written;
+}
+
 const ObjectReference kPod{"v1", "Pod", "ns", "pod", "uid", "1", ""};
 
 EventRecorderOptions options() {
@@ -284,7 +292,7 @@ TEST_CASE("event recorder: a full queue drops, counts, and never blocks", "[runt
     gate.release();
     CHECK(sink.wait_for(4));
   }
-  REQUIRE(sink.calls().size() == 4);
+  REQUIRE(without_the_cut_one(sink.calls()).size() == 4);
 }
 
 TEST_CASE("event recorder: destruction writes what is left", "[runtime][threads]") {
@@ -297,14 +305,9 @@ TEST_CASE("event recorder: destruction writes what is left", "[runtime][threads]
       recorder.record(kPod, EventType::Normal, "Injected", std::to_string(count));
     }
   }
-  Strings written;
-  for (const std::string& call : sink.calls()) {
-    if (written.empty() || written.back() != call) {  // One may have been cut short by the stop.
-      written.push_back(call);
-    }
-  }
-  REQUIRE(written == Strings{"create 0 x1", "create 1 x1", "create 2 x1", "create 3 x1",
-                             "create 4 x1", "create 5 x1", "create 6 x1", "create 7 x1"});
+  REQUIRE(without_the_cut_one(sink.calls()) == Strings{"create 0 x1", "create 1 x1", "create 2 x1",
+                                                       "create 3 x1", "create 4 x1", "create 5 x1",
+                                                       "create 6 x1", "create 7 x1"});
 }
 
 TEST_CASE("event recorder: destruction does not wait for a server that is away",
