@@ -73,6 +73,12 @@ class FakeApiServer final : public ListerWatcher {
     down_ = false;
   }
 
+  /// Waits until a watch is open: a list alone may miss what is only told to watches.
+  void wait_for_watch() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return watched_generation_ == generation_; });
+  }
+
   /// The next change is made, but no watch ever tells of it.
   void lose_next_event() {
     const std::lock_guard lock(mutex_);
@@ -132,6 +138,8 @@ class FakeApiServer final : public ListerWatcher {
     if (from < compacted_) {
       return error(base::ErrorCode::Expired);
     }
+    watched_generation_ = generation_;
+    changed_.notify_all();
     return std::unique_ptr<WatchStream>(
         std::make_unique<Stream>(*this, from, generation_, bookmarks_));
   }
@@ -241,6 +249,7 @@ class FakeApiServer final : public ListerWatcher {
   int version_ = 0;
   int compacted_ = 0;
   int generation_ = 0;  // Watches of an earlier one are cut.
+  int watched_generation_ = -1;
   int error_generation_ = -1;
   base::Json error_;
   int bookmarks_ = 0;

@@ -310,6 +310,7 @@ TEST_CASE("scenario: an event lost for good is made up for by the next list",
   bench.informer.add_handler(recorder.handler());
   bench.server.create("a");
   bench.start_and_sync();
+  bench.server.wait_for_watch();
   bench.server.lose_next_event();
   bench.server.update("a");
   bench.server.send_error_event(500, "InternalError");
