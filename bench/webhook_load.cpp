@@ -49,7 +49,7 @@ int run(const std::filesystem::path& folder) {
   static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
   prometheus::Registry registry;
   webhook::AdmissionMetrics metrics(registry);
-  const webhook::Admission admission(templates, {}, {}, metrics, log);
+  const webhook::Admission admission({templates}, metrics, log);
   webhook::Server real(options, webhook::mutate_routes([&](std::string_view body) {
                          return admission.answer(body);
                        }),

@@ -68,7 +68,7 @@ std::vector<Row> rows_of(const runtime::Store& pods, NamespaceCache& namespaces,
       continue;
     }
     const auto name_space = namespaces.find(object->name_space);
-    rows.push_back({object->name_space, object->name, facts.value().owner,
+    rows.push_back({object->name_space, object->name, to_string(facts.value().owner),
                     core::pod_state(facts.value(), name_space.get(), tpl, policy)});
   }
   std::sort(rows.begin(), rows.end(), [](const Row& left, const Row& right) {

@@ -18,6 +18,8 @@
 #include "app/signals.h"
 #include "app/template_file.h"
 #include "codec/template_store.h"
+#include "kube/event_sink.h"
+#include "runtime/event_recorder.h"
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
 #include "webhook/admin.h"
@@ -31,6 +33,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kName = "envoy-initializer";  // Of our Events.
 constexpr auto kStandaloneLifetime = std::chrono::hours(24 * 365);
 constexpr auto kTick = 1s;  // How often expiry is looked at.
 
@@ -124,9 +127,11 @@ struct WebhookFlags {
   }
 };
 
-// What the webhook follows in a cluster.
+// What the webhook follows in a cluster, and how it speaks there.
 struct Following {
   std::unique_ptr<kube::RestClient> client;
+  std::unique_ptr<kube::RestEventSink> event_sink;
+  std::unique_ptr<runtime::EventRecorder> events;
   std::unique_ptr<TemplateConfigMap> configmap;
   std::unique_ptr<NamespaceCache> namespaces;
 };
@@ -283,6 +288,9 @@ class WebhookProcess {
       return name.error();
     }
     following_.client = std::move(client).value();
+    following_.event_sink = std::make_unique<kube::RestEventSink>(*following_.client);
+    following_.events = std::make_unique<runtime::EventRecorder>(
+        *following_.event_sink, runtime::EventRecorderOptions{.component = kName}, ambience_.get());
     following_.configmap = std::make_unique<TemplateConfigMap>(*following_.client, name.value(),
                                                                templates_, ambience_.get());
     following_.namespaces = std::make_unique<NamespaceCache>(
@@ -327,11 +335,29 @@ class WebhookProcess {
     };
   }
 
+  [[nodiscard]] webhook::OwnerNotice owner_notice() const {
+    if (!following_.events) {
+      return {};
+    }
+    return [&events = *following_.events](const codec::AdmissionRequest& request,
+                                          const core::Decision& decision) {
+      const core::OwnerFacts& owner = request.pod->owner;
+      events.record({.api_version = owner.api_version,
+                     .kind = owner.kind,
+                     .name_space = request.name_space,
+                     .name = owner.name,
+                     .uid = owner.uid},
+                    runtime::EventType::Warning, std::string(to_string(decision.reason)),
+                    decision.detail);
+    };
+  }
+
   int serve() {
     core::Policy policy = flags_.policy.get();
     policy.inject_by_default = flags_.inject_by_default;
-    const webhook::Admission admission(templates_, policy, namespace_lookup(), admission_metrics_,
-                                       log_);
+    const webhook::Admission admission(
+        {templates_, std::move(policy), namespace_lookup(), owner_notice()}, admission_metrics_,
+        log_);
     webhook::Server server(server_options(), webhook::mutate_routes([&](std::string_view body) {
                              return admission.answer(body);
                            }),

@@ -112,8 +112,10 @@ class PodFactsGatherer {
     }
     references.each_element([&](Node reference) {
       if (reference.is_object() && reference.member("controller").boolean().value_or(false)) {
-        facts_.owner = fmt::format("{}/{}", reference.member("kind").text().value_or(""),
-                                   reference.member("name").text().value_or(""));
+        const auto text = [&](std::string_view name) {
+          return std::string(reference.member(name).text().value_or(""));
+        };
+        facts_.owner = {text("apiVersion"), text("kind"), text("name"), text("uid")};
       }
     });
   }

@@ -21,6 +21,10 @@ StringMap string_map(const base::Json* object) {
 
 }  // namespace
 
+std::string to_string(const OwnerFacts& owner) {
+  return owner.name.empty() ? std::string() : owner.kind + "/" + owner.name;
+}
+
 base::Result<PodFacts> pod_facts(const base::Json& pod) {
   return PodFactsGatherer<TreeNode>::gather(TreeNode(&pod));
 }

@@ -35,6 +35,19 @@ struct VolumeFacts {
   bool operator==(const VolumeFacts&) const = default;
 };
 
+/// The controller that made the Pod; empty for a bare Pod.
+struct OwnerFacts {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+
+  bool operator==(const OwnerFacts&) const = default;
+};
+
+/// "ReplicaSet/web-5d4f"; empty if there is none.
+[[nodiscard]] std::string to_string(const OwnerFacts& owner);
+
 /// Null is as good as absent for a patch, but not for undoing it.
 enum class Presence { Absent, Null, Present };
 
@@ -42,7 +55,7 @@ struct PodFacts {
   std::string name;           // Empty where the server is still to generate it,
   std::string generate_name;  // or this is.
   std::string name_space;
-  std::string owner;  // "ReplicaSet/web-5d4f": the controller; empty for a bare Pod.
+  OwnerFacts owner;
   StringMap labels;
   StringMap annotations;
   std::vector<ContainerFacts> containers;

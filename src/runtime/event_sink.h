@@ -18,8 +18,8 @@ struct ObjectReference {
   std::string name_space;  // Empty: cluster-scoped; its Events stand in "default".
   std::string name;
   std::string uid;
-  std::string resource_version;
-  std::string field_path;
+  std::string resource_version{};
+  std::string field_path{};
 
   friend bool operator==(const ObjectReference&, const ObjectReference&) = default;
 };

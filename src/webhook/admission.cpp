@@ -63,13 +63,14 @@ std::string_view name_of(const AdmissionRequest& request) {
   return request.name;
 }
 
+std::string owner_of(const AdmissionRequest& request) {
+  return request.pod ? to_string(request.pod->owner) : std::string();
+}
+
 }  // namespace
 
-Admission::Admission(const codec::TemplateStore& templates, core::Policy policy,
-                     NamespaceLookup namespaces, AdmissionMetrics& metrics, base::Logger log)
-    : templates_(templates),
-      policy_(std::move(policy)),
-      namespaces_(std::move(namespaces)),
+Admission::Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Logger log)
+    : inputs_(std::move(inputs)),
       metrics_(metrics),
       log_(std::move(log)) {}
 
@@ -81,7 +82,7 @@ HttpReply Admission::answer(std::string_view body) const {
     log_.warn("bad admission request", {{"error", request.error().message}});
     return plain_text(kBadRequest, request.error().message);
   }
-  const auto tpl = templates_.current();
+  const auto tpl = inputs_.templates.current();
   if (tpl == nullptr) {
     metrics_.count_failure(AdmissionFailure::NoTemplate);
     log_.warn("admission without a template", {{"uid", request.value().uid}});
@@ -93,14 +94,24 @@ HttpReply Admission::answer(std::string_view body) const {
   metrics_.count(decision.outcome, decision.reason, seconds);
   log_.info("admission", {{"namespace", request.value().name_space},
                           {"name", name_of(request.value())},
-                          {"owner", request.value().pod ? request.value().pod->owner : ""},
+                          {"owner", owner_of(request.value())},
                           {"outcome", to_string(decision.outcome)},
                           {"reason", to_string(decision.reason)},
                           {"detail", decision.detail},
                           {"dry_run", request.value().dry_run},
                           {"uid", request.value().uid},
                           {"seconds", seconds}});
+  tell_owner(request.value(), decision);
   return reply;
+}
+
+void Admission::tell_owner(const AdmissionRequest& request, const Decision& decision) const {
+  const bool worth_a_word =
+      decision.outcome == Outcome::Refuse || decision.reason == Reason::UnrecognizedValue;
+  const bool has_owner = request.pod && !request.pod->owner.name.empty();
+  if (inputs_.tell_owner && worth_a_word && has_owner && !request.dry_run) {
+    inputs_.tell_owner(request, decision);
+  }
 }
 
 Decision Admission::decide(const AdmissionRequest& request, const core::Template& tpl) const {
@@ -115,8 +126,8 @@ Decision Admission::decide(const AdmissionRequest& request, const core::Template
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);
   }
-  const auto name_space = namespaces_ ? namespaces_(request.name_space) : nullptr;
-  return core::inject(*request.pod, name_space.get(), tpl, policy_);
+  const auto name_space = inputs_.namespaces ? inputs_.namespaces(request.name_space) : nullptr;
+  return core::inject(*request.pod, name_space.get(), tpl, inputs_.policy);
 }
 
 }  // namespace injector::webhook

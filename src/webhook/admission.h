@@ -1,5 +1,6 @@
 // POST /mutate: the bytes of an AdmissionReview in, status and the bytes of the answer out. No
-// sockets in here, and no side effect but log and metrics: a dry run is answered like any other.
+// sockets in here, and no side effect but log and metrics, and a word to the Pod's owner that a dry
+// run leaves out.
 //
 // Called concurrently.
 
@@ -25,11 +26,22 @@ namespace injector::webhook {
 using NamespaceLookup =
     std::function<std::shared_ptr<const core::MetaFacts>(const std::string& name)>;
 
+/// Tells whoever looks at a Pod's owner that the Pod was refused, or asked in words that nobody
+/// understands. A ReplicaSet does not show its author what the API server answers. Must not block.
+using OwnerNotice = std::function<void(const codec::AdmissionRequest&, const core::Decision&)>;
+
+/// What an answer depends on besides the request.
+struct AdmissionInputs {
+  const codec::TemplateStore& templates;  // Not owned; outlives the Admission.
+  core::Policy policy = {};
+  NamespaceLookup namespaces = {};  // May be empty,
+  OwnerNotice tell_owner = {};      // as may this.
+};
+
 class Admission {
  public:
-  /// The references are not owned and outlive this. `namespaces` may be empty.
-  Admission(const codec::TemplateStore& templates, core::Policy policy, NamespaceLookup namespaces,
-            AdmissionMetrics& metrics, base::Logger log);
+  /// `metrics` is not owned and outlives this.
+  Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Logger log);
 
   [[nodiscard]] HttpReply answer(std::string_view body) const;
 
@@ -37,9 +49,9 @@ class Admission {
   [[nodiscard]] core::Decision decide(const codec::AdmissionRequest& request,
                                       const core::Template& tpl) const;
 
-  const codec::TemplateStore& templates_;
-  const core::Policy policy_;
-  const NamespaceLookup namespaces_;
+  void tell_owner(const codec::AdmissionRequest& request, const core::Decision& decision) const;
+
+  const AdmissionInputs inputs_;
   AdmissionMetrics& metrics_;
   const base::Logger log_;
 };

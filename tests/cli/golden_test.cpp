@@ -171,15 +171,14 @@ class Webhook {
   explicit Webhook(const Case& golden)
       : templates_(base::Logger::silent()),
         metrics_(registry_),
-        admission_(
-            templates_, golden.context.policy,
-            [&golden](const std::string& name) {
-              const auto found = golden.context.namespaces.find(name);
-              return found == golden.context.namespaces.end()
-                         ? nullptr
-                         : std::make_shared<const core::MetaFacts>(found->second);
-            },
-            metrics_, base::Logger::silent()) {
+        admission_({templates_, golden.context.policy,
+                    [&golden](const std::string& name) {
+                      const auto found = golden.context.namespaces.find(name);
+                      return found == golden.context.namespaces.end()
+                                 ? nullptr
+                                 : std::make_shared<const core::MetaFacts>(found->second);
+                    }},
+                   metrics_, base::Logger::silent()) {
     REQUIRE(templates_.update(golden.template_text, "template.yaml").has_value());
   }
 

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -31,6 +33,8 @@ constexpr const char* kConfigurations =
 constexpr const char* kAccount = "system:serviceaccount:envoy-initializer:envoy-initializer";
 constexpr const char* kWorkloadsAccount =
     "system:serviceaccount:envoy-initializer:envoy-initializer-workloads";
+constexpr const char* kRepairAccount =
+    "system:serviceaccount:envoy-initializer:envoy-initializer-repair";
 
 // Which the server of the tests (1.20) is too old or too new for, or which come from elsewhere.
 const std::set<std::string> kNotHere = {"policy/v1", "cert-manager.io/v1",
@@ -89,10 +93,13 @@ void must_create_all(const ApiServer& server, const std::string& file) {
 }
 
 // The namespace, the template and the roles of the base are there for good; nothing else is.
+// Services get addresses of this machine: who listens there stands for kube-proxy and the Pods.
 ApiServer& server() {
   static ApiServer instance{
       {.users = {{.name = kAccount, .groups = {"system:serviceaccounts"}},
-                 {.name = kWorkloadsAccount, .groups = {"system:serviceaccounts"}}}}};
+                 {.name = kWorkloadsAccount, .groups = {"system:serviceaccounts"}},
+                 {.name = kRepairAccount, .groups = {"system:serviceaccounts"}}},
+       .flags = {"--service-cluster-ip-range=127.96.0.0/16"}}};
   static const bool kInstalled = [] {
     for (const char* file : {"common/namespace.yaml", "common/configmap.yaml", "common/envoy.yaml",
                              "base/rbac.yaml", "base/rbac-certificates.yaml"}) {
@@ -262,10 +269,164 @@ TEST_CASE("manifests: with their arguments and their roles alone, the example Po
         200);
 }
 
-bool has_command(const std::string& command) {
+// The objects of the base in the order of its kustomizations, for machines without kubectl. The
+// base only collects files: there is nothing to render.
+std::vector<Json> base_objects() {
+  std::vector<Json> objects;
+  for (const std::string folder : {"common/", "base/"}) {
+    const Json list = manifest(folder + "kustomization.yaml", "Kustomization");
+    for (const Json& entry : list.at("resources")) {
+      const std::string file = entry.get<std::string>();
+      if (file.find(".yaml") == std::string::npos) {
+        continue;  // A folder: the one before.
+      }
+      for (Json& object : objects_of(read_file(manifest_path(folder + file)))) {
+        objects.push_back(std::move(object));
+      }
+    }
+  }
+  return objects;
+}
+
+// kubectl, as a user types it. Empty where there is none.
+std::optional<int> kubectl(const std::vector<std::string>& arguments, const std::string& log) {
+  std::vector<std::string> command{"sh",      "-c",           "exec kubectl \"$@\"",
+                                   "kubectl", "--kubeconfig", server().kubeconfig_path()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const int exit_code = run({.argv = command, .log_file = log});
+  constexpr int kNoSuchProgram = 127;
+  return exit_code == kNoSuchProgram ? std::nullopt : std::optional(exit_code);
+}
+
+// The server of the tests is too old for the base's PodDisruptionBudget; old-clusters is the base
+// with another version of it.
+void install_base(const TempDir& dir) {
+  const std::string log = dir.file("apply.log");
+  if (const auto applied = kubectl({"apply", "-k", manifest_path("overlays/old-clusters")}, log)) {
+    INFO(read_file(log));
+    REQUIRE(*applied == 0);
+    return;
+  }
+  for (const Json& object : base_objects()) {
+    const auto response = server().request("POST", collection(object), codec::write_json(object));
+    INFO(kind_of(object) << " " << name_of(object) << ": " << response.body);
+    REQUIRE(accepted(response, object));
+  }
+}
+
+void remove_base(const TempDir& dir) {
+  const std::string log = dir.file("delete.log");
+  if (const auto deleted =
+          kubectl({"delete", "--wait=false", "-k", manifest_path("overlays/old-clusters")}, log)) {
+    INFO(read_file(log));
+    REQUIRE(*deleted == 0);
+    return;
+  }
+  for (const Json& object : base_objects()) {
+    static_cast<void>(server().request("DELETE", collection(object) + "/" + name_of(object)));
+  }
+}
+
+Json get(const std::string& path) {
+  const auto response = server().request("GET", path);
+  INFO(path << ": " << response.body);
+  REQUIRE(response.status == 200);
+  return codec::read_json(response.body).value();
+}
+
+// Port 443 of any address.
+bool may_listen() {
+  return ::geteuid() == 0;
+}
+
+// The base's Deployment as a process that stands where its Service points to.
+ChildProcess start_base(const TempDir& dir, const std::string& address) {
+  std::vector<std::string> command =
+      local_command(manifest("base/deployment.yaml", "Deployment"),
+                    {{"--listen", address + ":443"},
+                     {"--admin-listen", fmt::format("127.0.0.1:{}", free_port())},
+                     {"--namespace", "envoy-initializer"},  // What the kubelet makes of it.
+                     {"--shutdown-delay", "0s"}});
+  command.push_back("--kubeconfig=" + server().kubeconfig_of(kAccount));
+  return ChildProcess{{.argv = command, .log_file = dir.file("log")}};
+}
+
+std::vector<std::string> names_in(const Json& containers) {
+  std::vector<std::string> names;
+  for (const Json& container : containers) {
+    names.emplace_back(base::text_of(base::find(container, "name")));
+  }
+  return names;
+}
+
+void create_example_pod(const TempDir& dir) {
+  const std::string log = dir.file("create.log");
+  if (const auto created = kubectl({"create", "-f", manifest_path("examples/pod.yaml")}, log)) {
+    INFO(read_file(log));
+    REQUIRE(*created == 0);
+    return;
+  }
+  must_create(server(), manifest("examples/pod.yaml", "Pod"));
+}
+
+// A Pod of a ReplicaSet, with a volume that the sidecar cannot share.
+Json conflicting_pod() {
+  Json pod = manifest("examples/pod.yaml", "Pod");
+  pod["metadata"].erase("name");
+  pod["metadata"]["generateName"] = "web-5d4f-";
+  pod["metadata"]["ownerReferences"] =
+      Json::array({{{"apiVersion", "apps/v1"},
+                    {"kind", "ReplicaSet"},
+                    {"name", "web-5d4f"},
+                    {"uid", "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"},
+                    {"controller", true}}});
+  pod["spec"]["volumes"] = Json::array({{{"name", "envoy-conf"}, {"emptyDir", Json::object()}}});
+  return pod;
+}
+
+bool has_event(const std::string& reason, const std::string& about) {
+  const Json events = get("/api/v1/namespaces/default/events");
+  for (const Json& event : events.at("items")) {
+    if (event.at("reason") == reason && event.at("involvedObject").at("name") == about) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("manifests: applied, with the Deployment's arguments and roles, they inject the example",
+          "[apiserver]") {
+  if (!may_listen()) {
+    WARN("not checked: only root may listen on port 443");
+    return;
+  }
   const TempDir dir;
-  return run({.argv = {INJ_BINARY, command, "--help"}, .log_file = dir.file("help")}) == 0 &&
-         read_file(dir.file("help")).find("envoy-initializer " + command) != std::string::npos;
+  install_base(dir);
+  const Json service = get("/api/v1/namespaces/envoy-initializer/services/envoy-initializer");
+  ChildProcess webhook = start_base(dir, service.at("spec").at("clusterIP").get<std::string>());
+  const Json pod = manifest("examples/pod.yaml", "Pod");
+  const std::vector<std::string> expected{"myapp-container", "envoy"};
+  const bool injects = eventually([&] {
+    return !webhook.running() ||
+           container_names(pod) == std::set<std::string>(expected.begin(), expected.end());
+  });
+  INFO(tail(dir.file("log")));
+  REQUIRE(injects);
+  REQUIRE(webhook.running());
+
+  create_example_pod(dir);
+  const std::string path = collection(pod) + "/" + name_of(pod);
+  CHECK(names_in(get(path).at("spec").at("containers")) == expected);
+  CHECK(server().request("DELETE", path + "?gracePeriodSeconds=0").status == 200);
+
+  const Json refused = conflicting_pod();
+  CHECK(server().request("POST", collection(refused), codec::write_json(refused)).status == 422);
+  CHECK(eventually([] { return has_event("VolumeConflict", "web-5d4f"); }));
+
+  CHECK(webhook.stop() == 0);
+  CHECK(read_file(dir.file("log")).find("orbidden") == std::string::npos);
+  CHECK(server().request("DELETE", std::string(kConfigurations) + "/envoy-initializer").status ==
+        200);
 }
 
 // As in the Pod, whose namespace is the one that leases are in.
@@ -285,10 +446,6 @@ std::size_t containers_of_stored(const Json& deployment) {
 
 TEST_CASE("manifests: with the roles of overlays/workloads, the example Deployment is injected",
           "[apiserver]") {
-  if (!has_command("initializer")) {
-    WARN("not checked: this program has no command initializer");
-    return;
-  }
   must_create_all(server(), "overlays/workloads/rbac.yaml");
   const Json deployment = manifest("examples/deployment.yaml", "Deployment");
   must_create(server(), deployment);
@@ -306,6 +463,114 @@ TEST_CASE("manifests: with the roles of overlays/workloads, the example Deployme
   CHECK(containers_of_stored(deployment) == 2);
   CHECK(read_file(dir.file("log")).find("orbidden") == std::string::npos);
   CHECK(loop.stop() == 0);
+}
+
+TEST_CASE("manifests: with the roles of overlays/repair, a Pod without sidecar is told of",
+          "[apiserver]") {
+  const std::string rbac = read_file(manifest_path("overlays/repair/rbac.yaml"));
+  for (const Json& object : objects_of(rbac)) {
+    must_create(server(), object);
+  }
+  Json pod = manifest("examples/pod.yaml", "Pod");
+  pod["metadata"]["name"] = "left-out";
+  must_create(server(), pod);
+  const TempDir dir;
+  std::vector<std::string> command =
+      local_command(manifest("overlays/repair/deployment.yaml", "Deployment"),
+                    {{"--admin-listen", fmt::format("127.0.0.1:{}", free_port())}});
+  command.push_back("--kubeconfig=" + kubeconfig_in_our_namespace(dir, kRepairAccount));
+  ChildProcess loop{{.argv = command, .log_file = dir.file("log")}};
+  const bool told =
+      eventually([&] { return !loop.running() || has_event("SidecarMissing", "left-out"); });
+  INFO(tail(dir.file("log")));
+  CHECK(told);
+  CHECK(loop.running());
+  CHECK(loop.stop() == 0);
+  CHECK(read_file(dir.file("log")).find("orbidden") == std::string::npos);
+}
+
+// The commented rules are for --repair=evict.
+std::string with_eviction(const std::string& rbac) {
+  std::string out;
+  std::istringstream lines(rbac);
+  for (std::string line; std::getline(lines, line);) {
+    const bool commented = line.rfind("  # - ", 0) == 0 || line.rfind("  #   ", 0) == 0;
+    out += (commented ? "  " + line.substr(4) : line) + "\n";
+  }
+  return out;
+}
+
+TEST_CASE("manifests: the commented rules of overlays/repair are what evicting takes",
+          "[apiserver]") {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const std::string pod = codec::write_json(manifest("examples/pod.yaml", "Pod"));
+  const auto status_of = [&](const std::string& path, const std::string& body) {
+    return server().request_as(server().token_of(kRepairAccount), "POST", path, body).status;
+  };
+  const std::string eviction =
+      R"({"apiVersion":"policy/v1beta1","kind":"Eviction","metadata":{"name":"absent"}})";
+  CHECK(status_of(pods + "/absent/eviction", eviction) == 403);
+  CHECK(status_of(pods + "?dryRun=All", pod) == 403);
+  for (const Json& object :
+       objects_of(with_eviction(read_file(manifest_path("overlays/repair/rbac.yaml"))))) {
+    if (kind_of(object) == "ClusterRole") {
+      REQUIRE(
+          server()
+              .request("PUT", collection(object) + "/" + name_of(object), codec::write_json(object))
+              .status == 200);
+    }
+  }
+  CHECK(eventually([&] { return status_of(pods + "/absent/eviction", eviction) == 404; }));
+  CHECK(eventually([&] { return status_of(pods + "?dryRun=All", pod) == 201; }));
+}
+
+bool is_gone(const Json& object) {
+  return server().request("GET", collection(object) + "/" + name_of(object)).status == 404;
+}
+
+// What the program makes there itself goes with the namespace.
+TEST_CASE("manifests: deleted, they leave nothing behind", "[apiserver]") {
+  const TempDir dir;
+  install_base(dir);
+  const std::string secret = "/api/v1/namespaces/envoy-initializer/secrets";
+  const auto made = server().request(
+      "POST", secret, R"({"metadata":{"name":"left-by-a-test"},"stringData":{"key":"value"}})");
+  REQUIRE(made.status == 201);
+  server().start_controller_manager();
+  remove_base(dir);
+  for (const Json& object : base_objects()) {
+    INFO(kind_of(object) << " " << name_of(object));
+    CHECK(eventually([&] { return is_gone(object); }));
+  }
+  CHECK(server().request("GET", secret + "/left-by-a-test").status == 404);
+  server().stop_controller_manager();
+}
+
+bool allowed(const std::string& verb, const std::string& resource) {
+  const Json review{{"spec",
+                     {{"user", kAccount},
+                      {"resourceAttributes",
+                       {{"namespace", "default"}, {"verb", verb}, {"resource", resource}}}}}};
+  const auto response = server().request(
+      "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", codec::write_json(review));
+  REQUIRE(response.status == 201);
+  return codec::read_json(response.body).value().at("status").at("allowed").get<bool>();
+}
+
+TEST_CASE("manifests: the roles of initializer/ are what that mode takes, and no more",
+          "[apiserver]") {
+  must_create_all(server(), "common/namespace.yaml");
+  must_create_all(server(), "initializer/rbac.yaml");
+  CHECK(eventually([] { return allowed("initialize", "pods"); }));
+  for (const char* verb : {"get", "list", "watch", "patch"}) {
+    CHECK(allowed(verb, "pods"));
+  }
+  for (const char* verb : {"create", "update", "delete"}) {
+    CHECK_FALSE(allowed(verb, "pods"));
+  }
+  CHECK(allowed("watch", "namespaces"));
+  CHECK(allowed("create", "events"));
+  CHECK_FALSE(allowed("get", "secrets"));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Handler {
   codec::TemplateStore templates{log};
   prometheus::Registry registry;
   webhook::AdmissionMetrics metrics{registry};
-  webhook::Admission admission{templates, {}, {}, metrics, log};
+  webhook::Admission admission{{templates}, metrics, log};
 };
 
 }  // namespace

@@ -23,12 +23,12 @@ std::string fixture(const std::string& name) {
 
 class Bench {
  public:
-  explicit Bench(core::Policy policy = {})
+  explicit Bench(core::Policy policy = {}, OwnerNotice tell_owner = {})
       : templates(base::Logger::silent()),
         metrics(*registry),
         log(base::LogFormat::Json, base::LogLevel::Info,
             [this](std::string_view line) { lines.emplace_back(line); }),
-        admission(templates, std::move(policy), {}, metrics, log) {
+        admission({templates, std::move(policy), {}, std::move(tell_owner)}, metrics, log) {
     REQUIRE(templates.update(codec::default_template_text(), "built-in").has_value());
   }
 
@@ -135,6 +135,40 @@ TEST_CASE("admission: a typo is allowed with a warning", "[webhook]") {
   CHECK_THAT(response.at("warnings").at(0).get<std::string>(), Catch::Contains("ture"));
 }
 
+std::string owned_review(const std::string& value, const std::string& volumes, bool dry_run) {
+  Json review = codec::read_json(
+                    pod_review(R"({"metadata":{"generateName":"web-","ownerReferences":[)"
+                               R"({"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-5d4f",)"
+                               R"("uid":"r","controller":true}],"annotations":{}},)"
+                               R"("spec":{"containers":[],"volumes":)" +
+                               volumes + "}}"))
+                    .value();
+  Json& request = review["request"];
+  request["object"]["metadata"]["annotations"]["initializer.kubernetes.io/envoy"] = value;
+  request["dryRun"] = dry_run;
+  return codec::write_json(review);
+}
+
+TEST_CASE("admission: the owner hears of a refused Pod and of a typo, and nothing in a dry run",
+          "[webhook]") {
+  std::vector<std::string> heard;
+  const Bench bench({}, [&](const codec::AdmissionRequest& request,
+                            const core::Decision& decision) {
+    heard.push_back(to_string(request.pod->owner) + " " + std::string(to_string(decision.reason)));
+    CHECK(request.pod->owner.uid == "r");
+    CHECK(request.pod->owner.api_version == "apps/v1");
+  });
+  const std::string clash = R"([{"name":"envoy-conf","emptyDir":{}}])";
+  for (const bool dry_run : {true, false}) {
+    static_cast<void>(bench.response(owned_review("true", "[]", dry_run)));   // Injected.
+    static_cast<void>(bench.response(owned_review("false", "[]", dry_run)));  // Opted out.
+    static_cast<void>(bench.response(owned_review("true", clash, dry_run)));
+    static_cast<void>(bench.response(owned_review("ture", "[]", dry_run)));
+  }
+  CHECK(heard == std::vector<std::string>{"ReplicaSet/web-5d4f VolumeConflict",
+                                          "ReplicaSet/web-5d4f UnrecognizedValue"});
+}
+
 TEST_CASE("admission: a Pod that is none is left to the API server", "[webhook]") {
   const Json response = Bench().response(pod_review(R"({"spec":{"containers":7}})"));
   CHECK(response.at("allowed") == true);
@@ -155,7 +189,7 @@ TEST_CASE("admission: without a template the answer is 503", "[webhook]") {
   prometheus::Registry registry;
   AdmissionMetrics metrics(registry);
   const codec::TemplateStore empty(base::Logger::silent());
-  const Admission admission(empty, {}, {}, metrics, base::Logger::silent());
+  const Admission admission({empty}, metrics, base::Logger::silent());
   CHECK(admission.answer(fixture("v1.36-pod-create-annotated.json")).status == 503);
 }
 
