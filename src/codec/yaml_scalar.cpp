@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
+
 namespace injector::codec {
 namespace {
 
@@ -286,51 +288,6 @@ bool is_timestamp(string_view text) {
   return (separator == 'T' || separator == 't') && take_time(text) && is_zone(text);
 }
 
-int base64_digit(char c) {
-  constexpr string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t at = kDigits.find(c);
-  return at == string_view::npos ? -1 : static_cast<int>(at);
-}
-
-// The digits of base64 text without its line breaks and padding; nothing if that is malformed.
-std::optional<std::string> base64_digits(string_view text) {
-  std::string digits(text);
-  digits.erase(
-      std::remove_if(digits.begin(), digits.end(), [](char c) { return c == '\n' || c == '\r'; }),
-      digits.end());
-  if (digits.size() % 4 != 0) {
-    return std::nullopt;
-  }
-  for (int padding = 0; padding < 2 && digits.ends_with('='); ++padding) {
-    digits.pop_back();
-  }
-  return digits;
-}
-
-std::optional<std::string> decode_base64(string_view text) {
-  const auto digits = base64_digits(text);
-  if (!digits) {
-    return std::nullopt;
-  }
-  std::string out;
-  unsigned buffer = 0;
-  unsigned bits = 0;
-  for (const char c : *digits) {
-    const int digit = base64_digit(c);
-    if (digit < 0) {
-      return std::nullopt;
-    }
-    buffer = (buffer << 6U | static_cast<unsigned>(digit)) & 0xFFFFU;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      out.push_back(static_cast<char>(buffer >> bits & 0xFFU));
-    }
-  }
-  return out;
-}
-
 string_view type_name(const ScalarValue& value) {
   constexpr std::array<string_view, 6> kNames{"null", "bool", "int", "int", "float", "str"};
   return kNames.at(value.index());
@@ -344,7 +301,7 @@ base::Error cannot_decode(string_view text, const ScalarValue& value, string_vie
 }
 
 base::Result<ScalarValue> resolve_binary(string_view text) {
-  auto bytes = decode_base64(text);
+  const auto bytes = base::base64_decode(text);
   if (!bytes) {
     return base::invalid("!!binary value contains invalid base64 data");
   }

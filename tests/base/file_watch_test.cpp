@@ -11,12 +11,12 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 namespace injector::base {
 namespace {
 
-using tests::TempFolder;
+using tests::TempDir;
 
 /// What a watch reported, one at a time.
 class Reports {
@@ -71,17 +71,17 @@ struct Watched {
 };
 
 TEST_CASE("file watch: a write in place is reported", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("file", "one");
-  Watched watched(folder.path("file"));
+  Watched watched(folder.file("file"));
   folder.write("file", "two");
   watched.reports.wait_for("two");
 }
 
 TEST_CASE("file watch: an editor's rename over the file is reported, time after time", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("file", "0");
-  Watched watched(folder.path("file"));
+  Watched watched(folder.file("file"));
   for (const char* content : {"1", "2", "3"}) {
     folder.replace("file", content);
     watched.reports.wait_for(content);
@@ -90,28 +90,28 @@ TEST_CASE("file watch: an editor's rename over the file is reported, time after 
 
 TEST_CASE("file watch: the symlink swap of a mounted ConfigMap is reported", "[base]") {
   namespace fs = std::filesystem;
-  const TempFolder folder;
+  const TempDir folder;
   const auto publish = [&folder](const std::string& version, const std::string& content) {
-    fs::create_directory(folder.path("..v" + version));
+    fs::create_directory(folder.file("..v" + version));
     folder.write("..v" + version + "/config", content);
-    fs::create_directory_symlink("..v" + version, folder.path("..data_tmp"));
-    fs::rename(folder.path("..data_tmp"), folder.path("..data"));
+    fs::create_directory_symlink("..v" + version, folder.file("..data_tmp"));
+    fs::rename(folder.file("..data_tmp"), folder.file("..data"));
   };
   publish("1", "one");
-  fs::create_symlink("..data/config", folder.path("config"));
-  Watched watched(folder.path("config"));
+  fs::create_symlink("..data/config", folder.file("config"));
+  Watched watched(folder.file("config"));
   publish("2", "two");
   watched.reports.wait_for("two");
-  fs::remove_all(folder.path("..v1"));
+  fs::remove_all(folder.file("..v1"));
   publish("3", "three");
   watched.reports.wait_for("three");
 }
 
 TEST_CASE("file watch: files that change together are reported together", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("cert", "c1");
   folder.write("key", "k1");
-  const std::vector<std::string> paths{folder.path("cert"), folder.path("key")};
+  const std::vector<std::string> paths{folder.file("cert"), folder.file("key")};
   Reports reports;
   const FileWatch watch(paths, read_files(paths), reports.callback());
   folder.replace("cert", "c2");
@@ -124,22 +124,22 @@ TEST_CASE("file watch: files that change together are reported together", "[base
 }
 
 TEST_CASE("file watch: a missing file is reported, and its return", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("file", "one");
-  Watched watched(folder.path("file"));
-  std::filesystem::remove(folder.path("file"));
+  Watched watched(folder.file("file"));
+  std::filesystem::remove(folder.file("file"));
   const FileSnapshot gone = watched.reports.next();
   REQUIRE_FALSE(gone.at(0));
   CHECK(gone.at(0).error().code == ErrorCode::NotFound);
-  CHECK(gone.at(0).error().message.find(folder.path("file")) != std::string::npos);
+  CHECK(gone.at(0).error().message.find(folder.file("file")) != std::string::npos);
   folder.write("file", "one");
   watched.reports.wait_for("one");
 }
 
 TEST_CASE("file watch: a folder that appears later is found", "[base]") {
-  const TempFolder folder;
-  Watched watched(folder.path("later/file"));
-  std::filesystem::create_directory(folder.path("later"));
+  const TempDir folder;
+  Watched watched(folder.file("later/file"));
+  std::filesystem::create_directory(folder.file("later"));
   folder.write("later/file", "here");
   watched.reports.wait_for("here");
   folder.replace("later/file", "again");
@@ -147,19 +147,19 @@ TEST_CASE("file watch: a folder that appears later is found", "[base]") {
 }
 
 TEST_CASE("file watch: a change between reading and watching is not missed", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("file", "one");
-  const FileSnapshot before = read_files({folder.path("file")});
+  const FileSnapshot before = read_files({folder.file("file")});
   folder.write("file", "two");
   Reports reports;
-  const FileWatch watch({folder.path("file")}, before, reports.callback());
+  const FileWatch watch({folder.file("file")}, before, reports.callback());
   reports.wait_for("two");
 }
 
 TEST_CASE("file watch: a check on demand reports unchanged files, a touch does not", "[base]") {
-  const TempFolder folder;
+  const TempDir folder;
   folder.write("file", "same");
-  Watched watched(folder.path("file"));
+  Watched watched(folder.file("file"));
   folder.write("file", "same");
   watched.watch.check_now();
   watched.reports.wait_for("same");
@@ -167,15 +167,15 @@ TEST_CASE("file watch: a check on demand reports unchanged files, a touch does n
 }
 
 TEST_CASE("read file: what is no readable file is an error", "[base]") {
-  const TempFolder folder;
-  CHECK(read_file(folder.path("none")).error().code == ErrorCode::NotFound);
-  CHECK_FALSE(read_file(folder.path("")));
-  REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
-  CHECK_FALSE(read_file(folder.path("fifo")));
+  const TempDir folder;
+  CHECK(read_file(folder.file("none")).error().code == ErrorCode::NotFound);
+  CHECK_FALSE(read_file(folder.file("")));
+  REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
+  CHECK_FALSE(read_file(folder.file("fifo")));
   folder.write("large", std::string(kMaxWatchedFile + 1, 'x'));
-  CHECK_FALSE(read_file(folder.path("large")));
+  CHECK_FALSE(read_file(folder.file("large")));
   folder.write("empty", "");
-  CHECK(read_file(folder.path("empty")).value().empty());
+  CHECK(read_file(folder.file("empty")).value().empty());
 }
 
 }  // namespace

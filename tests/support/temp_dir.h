@@ -36,8 +36,9 @@ class TempDir {
 
   [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
 
-  /// Writes the file and returns its path. Throws std::system_error if it cannot.
-  [[nodiscard]] std::string write(std::string_view name, std::string_view text) const {
+  /// Writes the file in place, as `echo >` does, and returns its path. Throws std::system_error if
+  /// it cannot.
+  std::string write(std::string_view name, std::string_view text) const {
     const std::string path = file(name);
     std::ofstream out(path, std::ios::binary);
     out << text << std::flush;
@@ -45,6 +46,11 @@ class TempDir {
       throw std::system_error(errno, std::generic_category(), "write " + path);
     }
     return path;
+  }
+
+  /// As editors do: a new file, renamed over the old one.
+  void replace(const std::string& name, std::string_view text) const {
+    std::filesystem::rename(write(name + ".new", text), file(name));
   }
 
  private:

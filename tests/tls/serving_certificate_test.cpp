@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
 
 namespace injector::tls {
@@ -14,7 +14,7 @@ namespace {
 using std::chrono::hours;
 using tests::eventually;
 using tests::LogLines;
-using tests::TempFolder;
+using tests::TempDir;
 using tests::test_ca;
 using tests::test_serving;
 using tests::to_pem;
@@ -103,10 +103,10 @@ class PairOnDisk {
   }
 
   [[nodiscard]] CertificatePaths paths() const {
-    return {folder.path("tls.crt"), folder.path("tls.key"), ""};
+    return {folder.file("tls.crt"), folder.file("tls.key"), ""};
   }
 
-  TempFolder folder;
+  TempDir folder;
 };
 
 std::string served(CertificateFiles& files) {
@@ -150,13 +150,13 @@ TEST_CASE("certificate files: a reload on demand reads them again", "[tls]") {
 TEST_CASE("certificate files: what cannot be served at the start is an error", "[tls]") {
   const PairOnDisk disk(test_serving(test_ca()));
   CertificatePaths paths = disk.paths();
-  paths.key = disk.folder.path("none");
+  paths.key = disk.folder.file("none");
   const auto missing = CertificateFiles::open(paths, base::Logger::silent());
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message.find("none") != std::string::npos);
   paths = disk.paths();
   disk.folder.write("ca.crt", "");
-  paths.client_ca = disk.folder.path("ca.crt");
+  paths.client_ca = disk.folder.file("ca.crt");
   CHECK_FALSE(CertificateFiles::open(paths, base::Logger::silent()));
 }
 
