@@ -40,23 +40,27 @@ base::Result<std::vector<std::string>> files_of(const fs::path& directory) {
   return files;
 }
 
+base::Result<std::vector<std::string>> files_named(const std::string& argument) {
+  std::error_code error;
+  if (argument != kStandardInput && fs::is_directory(argument, error)) {
+    return files_of(argument);
+  }
+  if (argument != kStandardInput && !fs::exists(argument, error)) {
+    return base::Error{base::ErrorCode::NotFound, argument + ": no such file or directory"};
+  }
+  return std::vector<std::string>{argument};
+}
+
 }  // namespace
 
 base::Result<std::vector<std::string>> expand_inputs(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
-    std::error_code error;
-    if (argument != kStandardInput && fs::is_directory(argument, error)) {
-      auto inside = files_of(argument);
-      if (!inside) {
-        return inside;
-      }
-      files.insert(files.end(), inside.value().begin(), inside.value().end());
-    } else if (argument == kStandardInput || fs::exists(argument, error)) {
-      files.push_back(argument);
-    } else {
-      return base::Error{base::ErrorCode::NotFound, argument + ": no such file or directory"};
+    const auto named = files_named(argument);
+    if (!named) {
+      return named;
     }
+    files.insert(files.end(), named.value().begin(), named.value().end());
   }
   return files;
 }

@@ -187,7 +187,8 @@ class Rewriter {
       }
     }
     auto done = visit_documents(
-        file, streams_.in, [&](Document document) { return rewrite_document(document); }, streams_);
+        file, streams_.in, [&](const Document& document) { return rewrite_document(document); },
+        streams_);
     if (done && options_.in_place) {
       return replacer_.close();
     }
@@ -398,6 +399,19 @@ class Rewriter {
   bool unmet_ = false;
 };
 
+// The document's object, or those of its List.
+base::Result<void> visit_document(const Json& value, const ObjectVisitor& visit) {
+  if (!is_list(value)) {
+    return value.is_null() ? base::Result<void>() : visit(value);
+  }
+  for (const Json& item : value.at("items")) {
+    if (auto done = visit(item_with_kind(value, item)); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<OutputFormat> parse_output_format(std::string_view text) {
@@ -420,20 +434,11 @@ base::Result<void> visit_objects(const std::vector<std::string>& files, const Ob
   if (!expanded) {
     return std::move(expanded).error();
   }
-  const auto visit_document = [&](const Document& document) -> base::Result<void> {
-    const Json& value = document.source.value;
-    if (!is_list(value)) {
-      return value.is_null() ? base::Result<void>() : visit(value);
-    }
-    for (const Json& item : value.at("items")) {
-      if (auto done = visit(item_with_kind(value, item)); !done) {
-        return done;
-      }
-    }
-    return {};
-  };
   for (const std::string& file : expanded.value()) {
-    auto done = visit_documents(file, streams.in, visit_document, streams);
+    auto done = visit_documents(
+        file, streams.in,
+        [&](const Document& document) { return visit_document(document.source.value, visit); },
+        streams);
     if (!done) {
       return base::annotate(std::move(done).error(), file);
     }

@@ -16,11 +16,9 @@ struct Streams {
 };
 
 /// What the process returns; the same for every command.
-enum ExitCode : int {
-  kDone = 0,    // Skips included.
-  kFailed = 1,  // Nothing half-written.
-  kUsage = 2,
-  kUnmet = 3,  // With --strict: something asked for the sidecar and did not get it.
-};
+inline constexpr int kDone = 0;    // Skips included.
+inline constexpr int kFailed = 1;  // Nothing half-written.
+inline constexpr int kUsage = 2;
+inline constexpr int kUnmet = 3;  // With --strict: something asked for the sidecar, in vain.
 
 }  // namespace injector::cli

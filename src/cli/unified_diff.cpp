@@ -56,12 +56,12 @@ class ShortestScript {
  private:
   using Signed = std::ptrdiff_t;
 
-  Signed at(std::size_t edits, Signed diagonal) const {
+  [[nodiscard]] Signed at(std::size_t edits, Signed diagonal) const {
     return furthest_[edits][static_cast<std::size_t>(diagonal + static_cast<Signed>(edits))];
   }
 
   // Whether the path to this diagonal comes by an added line (else by a removed one).
-  bool comes_down(std::size_t edits, Signed diagonal) const {
+  [[nodiscard]] bool comes_down(std::size_t edits, Signed diagonal) const {
     const auto d = static_cast<Signed>(edits);
     if (diagonal == -d) {
       return true;
@@ -69,7 +69,7 @@ class ShortestScript {
     return diagonal != d && at(edits - 1, diagonal - 1) < at(edits - 1, diagonal + 1);
   }
 
-  Signed start_of(std::size_t edits, Signed diagonal) const {
+  [[nodiscard]] Signed start_of(std::size_t edits, Signed diagonal) const {
     if (edits == 0) {
       return 0;
     }
@@ -93,13 +93,13 @@ class ShortestScript {
     return false;
   }
 
-  bool matches(Signed x, Signed y) const {
+  [[nodiscard]] bool matches(Signed x, Signed y) const {
     return x < static_cast<Signed>(before_.size()) && y < static_cast<Signed>(after_.size()) &&
            x >= 0 && y >= 0 &&
            before_[static_cast<std::size_t>(x)] == after_[static_cast<std::size_t>(y)];
   }
 
-  std::vector<Step> walk_back(std::size_t edits) const {
+  [[nodiscard]] std::vector<Step> walk_back(std::size_t edits) const {
     std::vector<Step> steps;
     auto x = static_cast<Signed>(before_.size());
     Signed diagonal = x - static_cast<Signed>(after_.size());
@@ -200,6 +200,19 @@ std::size_t hunk_end(const std::vector<Step>& steps, std::size_t change) {
   return std::min(end + 1 + kContext, steps.size());
 }
 
+std::string_view color_of(char first) {
+  switch (first) {
+    case '+':
+      return "\033[32m";
+    case '-':
+      return "\033[31m";
+    case '@':
+      return "\033[36m";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::string unified_diff(std::string_view before, std::string_view after, DiffStart start) {
@@ -227,16 +240,13 @@ std::string unified_diff(std::string_view before, std::string_view after, DiffSt
 
 std::string coloured(std::string_view diff) {
   std::string text;
-  for (const std::string_view line : split(diff)) {
-    const char first = line.front();
-    const char* const color = first == '+'   ? "\033[32m"
-                              : first == '-' ? "\033[31m"
-                              : first == '@' ? "\033[36m"
-                                             : "";
+  for (std::string_view line : split(diff)) {
+    const std::string_view color = color_of(line.front());
     const bool newline = line.ends_with('\n');
+    line.remove_suffix(newline ? 1 : 0);
     text += color;
-    text += line.substr(0, line.size() - (newline ? 1 : 0));
-    text += *color != '\0' ? "\033[0m" : "";
+    text += line;
+    text += color.empty() ? "" : "\033[0m";
     text += newline ? "\n" : "";
   }
   return text;

@@ -110,7 +110,7 @@ class TemplateChecker {
   }
 
   // The line of the place itself or, where it is missing, of the nearest parent.
-  std::size_t line_of(std::string pointer) const {
+  [[nodiscard]] std::size_t line_of(std::string pointer) const {
     while (true) {
       if (const YamlNode* node = source_.node(pointer)) {
         return node->key.line != 0 ? node->key.line : node->value.line;
@@ -226,13 +226,17 @@ class TemplateChecker {
       each_item(root, field, [&](const Json& item, const Place& place) {
         any = true;
         check_name(item, place, names);
-        if (base::text_of(base::find(item, "image")).empty()) {
-          problem(place.member("image"), "missing");
-        }
+        check_image(item, place);
       });
     }
     if (!any) {
       problem({}, "has no container: give at least one in containers or initContainers");
+    }
+  }
+
+  void check_image(const Json& container, const Place& place) {
+    if (base::text_of(base::find(container, "image")).empty()) {
+      problem(place.member("image"), "missing");
     }
   }
 
@@ -502,12 +506,12 @@ std::string_view default_template_text() noexcept {
 }
 
 const core::Template& default_template() {
-  static const core::Template kTemplate = [] {
+  static const core::Template built_in = [] {
     auto parsed = parse_template(kDefaultTemplate, "built-in template");
     INJ_CHECK(parsed.has_value());
     return std::move(parsed).value();
   }();
-  return kTemplate;
+  return built_in;
 }
 
 }  // namespace injector::codec

@@ -48,7 +48,7 @@ bool is_dns_subdomain(std::string_view text) {
 }
 
 std::size_t digits_at(std::string_view text) noexcept {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
   return static_cast<std::size_t>(end - text.begin());
 }
 

@@ -207,12 +207,12 @@ class Editor {
     edits_.push_back({lines_[first].begin, lines_[last].end, ""});
   }
 
-  std::optional<std::size_t> mapping_end(const YamlNode& node) const {
+  [[nodiscard]] std::optional<std::size_t> mapping_end(const YamlNode& node) const {
     const std::size_t indent = node.value.column - 1;
     return end_of(node, [&](const Line& line) { return line.indent >= indent; });
   }
 
-  std::optional<std::size_t> list_end(const YamlNode& node) const {
+  [[nodiscard]] std::optional<std::size_t> list_end(const YamlNode& node) const {
     const std::size_t indent = node.value.column - 1;
     if (!lines_[line_at(node.value_offset)].dash) {
       return std::nullopt;
@@ -223,7 +223,7 @@ class Editor {
   }
 
   template <class Belongs>
-  std::optional<std::size_t> end_of(const YamlNode& node, Belongs belongs) const {
+  [[nodiscard]] std::optional<std::size_t> end_of(const YamlNode& node, Belongs belongs) const {
     const std::size_t first = line_at(node.value_offset);
     if (lines_[first].marker) {
       return std::nullopt;  // "--- a: 1": the next line cannot stand in its column.
@@ -234,7 +234,7 @@ class Editor {
   // The last line of what begins on line `first`. Blank lines behind it are not its own, nor are
   // comments, unless they stand deeper than it: those may be text of a block scalar.
   template <class Belongs>
-  std::size_t last_line(std::size_t first, Belongs belongs) const {
+  [[nodiscard]] std::size_t last_line(std::size_t first, Belongs belongs) const {
     std::size_t last = first;
     for (std::size_t i = first + 1; i < lines_.size(); ++i) {
       const Line& line = lines_[i];

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,12 +72,19 @@ class PodFactsGatherer {
   }
 
   std::string read_text(Node node, std::string_view path) {
+    return read_text(node, [path] { return path; });
+  }
+
+  // `path` is only called where it is wanted: this is the webhook's hot path.
+  template <class Path>
+
+  requires std::invocable<Path> std::string read_text(Node node, Path path) {
     if (!node.exists() || node.is_null()) {
       return {};
     }
     const auto text = node.text();
     if (!text) {
-      fail(path, "not a string");
+      fail(path(), "not a string");
     }
     return std::string(text.value_or(""));
   }
@@ -101,7 +109,8 @@ class PodFactsGatherer {
       return presence;
     }
     node.each_member([&](std::string_view key, Node value) {
-      into.emplace_back(std::string(key), read_text(value, fmt::format("{}[{}]", path, key)));
+      into.emplace_back(std::string(key),
+                        read_text(value, [&] { return fmt::format("{}[{}]", path, key); }));
     });
     return presence;
   }
@@ -112,12 +121,14 @@ class PodFactsGatherer {
     }
     references.each_element([&](Node reference) {
       if (reference.is_object() && reference.member("controller").boolean().value_or(false)) {
-        const auto text = [&](std::string_view name) {
-          return std::string(reference.member(name).text().value_or(""));
-        };
-        facts_.owner = {text("apiVersion"), text("kind"), text("name"), text("uid")};
+        facts_.owner = {text_or_empty(reference, "apiVersion"), text_or_empty(reference, "kind"),
+                        text_or_empty(reference, "name"), text_or_empty(reference, "uid")};
       }
     });
+  }
+
+  static std::string text_or_empty(Node object, std::string_view name) {
+    return std::string(object.member(name).text().value_or(""));
   }
 
   void read_spec(Node spec) {
@@ -164,8 +175,9 @@ class PodFactsGatherer {
 
   Presence read_containers(Node list, std::string_view path, std::vector<ContainerFacts>& into) {
     return each_item(list, path, [&](Node container) {
-      into.push_back({read_text(container.member("name"), fmt::format("{}[].name", path)),
-                      read_ports(container.member("ports"))});
+      into.push_back(
+          {read_text(container.member("name"), [&] { return fmt::format("{}[].name", path); }),
+           read_ports(container.member("ports"))});
     });
   }
 
