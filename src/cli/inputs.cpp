@@ -56,7 +56,7 @@ base::Result<std::vector<std::string>> files_named(const std::string& argument) 
 base::Result<std::vector<std::string>> expand_inputs(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
-    const auto named = files_named(argument);
+    auto named = files_named(argument);
     if (!named) {
       return named;
     }
