@@ -54,7 +54,7 @@ void admission(benchmark::State& state) {
   static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
   prometheus::Registry registry;
   webhook::AdmissionMetrics metrics(registry);
-  const webhook::Admission handler(templates, {}, {}, metrics, log);
+  const webhook::Admission handler({templates}, metrics, log);
   const std::string body = review_of(pod_of(state.range(0)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(handler.answer(body));

@@ -1,0 +1,116 @@
+#include "app/webhook_certificate.h"
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/file_watch.h"
+#include "tls/certificate.h"
+
+namespace injector::app {
+namespace {
+
+constexpr auto kStandaloneLifetime = std::chrono::hours(24 * 365);
+
+base::Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) {
+    return base::Error{base::ErrorCode::Internal, fmt::format("cannot write {}", path)};
+  }
+  return {};
+}
+
+// Empty where no client certificate is asked for.
+base::Result<std::string> read_client_ca(const WebhookFlags& flags) {
+  if (flags.certificate.client_ca.empty()) {
+    return std::string();
+  }
+  auto pem = base::read_file(flags.certificate.client_ca);
+  if (pem && pem.value().empty()) {
+    return base::invalid("client CA: the file is empty");
+  }
+  return pem;
+}
+
+base::Result<WebhookCertificate> serve_from_memory(const WebhookFlags& flags,
+                                                   const base::Logger& log) {
+  const tls::Validity validity{std::chrono::system_clock::now(), kStandaloneLifetime};
+  const auto ca = tls::make_ca("envoy-initializer standalone", validity);
+  if (!ca) {
+    return ca.error();
+  }
+  const auto pair =
+      tls::make_serving_certificate(ca.value(), {"localhost", "127.0.0.1", "::1"}, validity);
+  if (!pair) {
+    return pair.error();
+  }
+  if (!flags.ca_out.empty()) {
+    if (auto written = write_file(flags.ca_out, ca.value().certificate.pem()); !written) {
+      return std::move(written).error();
+    }
+  }
+  const auto client_ca = read_client_ca(flags);
+  if (!client_ca) {
+    return client_ca.error();
+  }
+  auto serving = tls::ServingCertificate::create(
+      {pair.value().certificate.pem(), pair.value().key.pem(), client_ca.value()}, log);
+  if (!serving) {
+    return std::move(serving).error();
+  }
+  return WebhookCertificate{.memory = std::move(serving).value()};
+}
+
+base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
+                                                  const base::Logger& log) {
+  auto files = tls::CertificateFiles::open(flags.certificate, log);
+  if (!files) {
+    return std::move(files).error();
+  }
+  return WebhookCertificate{.files = std::move(files).value()};
+}
+
+base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
+                                                   prometheus::Registry& registry,
+                                                   const runtime::Ambient& ambient) {
+  auto client = flags.cluster.connect(&registry);
+  if (!client) {
+    return std::move(client).error();
+  }
+  auto client_ca = read_client_ca(flags);
+  if (!client_ca) {
+    return std::move(client_ca).error();
+  }
+  auto managed = ManagedServing::open(flags.managed, std::move(client).value(),
+                                      std::move(client_ca).value(), ambient);
+  if (!managed) {
+    return std::move(managed).error();
+  }
+  managed.value()->start();
+  return WebhookCertificate{.managed = std::move(managed).value()};
+}
+
+}  // namespace
+
+base::Result<WebhookCertificate> open_certificate(const WebhookFlags& flags,
+                                                  prometheus::Registry& registry,
+                                                  const runtime::Ambient& ambient) {
+  if (flags.managed.enabled) {
+    return serve_from_secret(flags, registry, ambient);
+  }
+  if (!flags.certificate.certificate.empty()) {
+    return serve_from_files(flags, ambient.log);
+  }
+  if (flags.standalone) {
+    return serve_from_memory(flags, ambient.log);
+  }
+  return base::invalid(
+      "no certificate: give --tls-cert and --tls-key, --manage-certs, or --standalone");
+}
+
+}  // namespace injector::app

@@ -1,0 +1,37 @@
+// Where the webhook gets its certificate from, and how it gets a new one.
+
+#pragma once
+
+#include <memory>
+
+#include <prometheus/registry.h>
+
+#include "app/managed_serving.h"
+#include "app/webhook_flags.h"
+#include "base/result.h"
+#include "runtime/ambient.h"
+#include "tls/serving_certificate.h"
+
+namespace injector::app {
+
+/// The certificate in service: from files, from a Secret or from memory.
+struct WebhookCertificate {
+  std::unique_ptr<tls::CertificateFiles> files{};
+  std::unique_ptr<ManagedServing> managed{};
+  std::unique_ptr<tls::ServingCertificate> memory{};
+
+  [[nodiscard]] tls::ServingCertificate& get() const {
+    if (managed) {
+      return managed->certificate();
+    }
+    return files ? files->certificate() : *memory;
+  }
+};
+
+/// Does not wait for the cluster: until --manage-certs has its certificate, /readyz says so.
+/// `registry` counts the requests to the cluster.
+[[nodiscard]] base::Result<WebhookCertificate> open_certificate(const WebhookFlags& flags,
+                                                                prometheus::Registry& registry,
+                                                                const runtime::Ambient& ambient);
+
+}  // namespace injector::app

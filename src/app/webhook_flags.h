@@ -1,0 +1,47 @@
+// The flags of webhook, as given.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "app/cluster.h"
+#include "app/command_line.h"
+#include "app/managed_serving.h"
+#include "codec/template.h"
+#include "tls/serving_certificate.h"
+#include "webhook/server.h"
+
+namespace injector::app {
+
+struct WebhookFlags {
+  webhook::ServerOptions server;
+  std::string admin_listen = ":8080";
+  bool standalone = false;
+  std::string config;
+  std::string configmap;
+  ClusterFlags cluster;
+  codec::TemplateOptions template_options;
+  tls::CertificatePaths certificate;
+  ManagedFlags managed;
+  std::string ca_out;
+  PolicyFlags policy;
+  bool inject_by_default = false;
+  LogFlags log;
+  std::string idle_timeout = "120s";
+  std::string shutdown_delay = "5s";
+  std::string shutdown_grace = "30s";
+  std::size_t max_body = server.limits.body_bytes;
+
+  void add_to(CLI::App& command);
+
+  [[nodiscard]] webhook::ServerOptions server_options() const;
+  [[nodiscard]] core::Policy core_policy() const;
+
+ private:
+  void add_serving(CLI::App& command);
+  void add_template(CLI::App& command);
+  void add_lifecycle(CLI::App& command);
+};
+
+}  // namespace injector::app
