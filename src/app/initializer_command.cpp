@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "app/initializer_term.h"
 #include "app/signals.h"
 #include "app/template_file.h"
+#include "base/mutex.h"
 #include "codec/template_store.h"
 #include "controller/metrics.h"
 #include "controller/surroundings.h"
@@ -51,6 +53,18 @@ std::string identity() {
                      std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+/// Lines to standard output from several workers, each whole.
+class Printer {
+ public:
+  void print(const std::string& line) INJ_EXCLUDES(mutex_) {
+    const base::MutexLock lock(mutex_);
+    std::cout << line << std::endl;  // NOLINT(performance-avoid-endl): somebody may be watching.
+  }
+
+ private:
+  base::Mutex mutex_;
+};
+
 class InitializerProcess {
  public:
   InitializerProcess(const InitializerFlags& flags, const base::Logger& log,
@@ -64,11 +78,9 @@ class InitializerProcess {
         metrics_(*registry_) {}
 
   int run() {
-    auto client = flags_.cluster.connect(registry_.get());
-    if (!client) {
-      return fail(client.error());
+    if (auto connected = connect(); !connected) {
+      return fail(connected.error());
     }
-    client_ = std::move(client).value();
     if (auto opened = open_template(); !opened) {
       return fail(opened.error());
     }
@@ -76,6 +88,23 @@ class InitializerProcess {
   }
 
  private:
+  // Events and the lease have a client of their own: they neither wait behind the loops' requests
+  // nor take anything from their limit.
+  base::Result<void> connect() {
+    kube::RestOptions rest;
+    rest.metrics = registry_.get();
+    auto side = flags_.cluster.connect(rest);
+    rest.qps = flags_.qps;
+    rest.burst = flags_.burst;
+    auto client = flags_.cluster.connect(rest);
+    if (!client || !side) {
+      return client ? std::move(side).error() : std::move(client).error();
+    }
+    client_ = std::move(client).value();
+    side_client_ = std::move(side).value();
+    return {};
+  }
+
   base::Result<void> open_template() {
     if (!flags_.config_map.empty()) {
       auto name = parse_object_name(flags_.config_map, client_->default_namespace());
@@ -158,7 +187,7 @@ class InitializerProcess {
     if (!ready || !discover(stop)) {
       return;
     }
-    kube::RestEventSink sink(*client_);
+    kube::RestEventSink sink(*side_client_);
     runtime::EventRecorderOptions options;
     options.component = kOurName;
     runtime::EventRecorder recorder(sink, std::move(options), ambience_.get());
@@ -205,7 +234,7 @@ class InitializerProcess {
 
   // Stands for election again and again: a lease may be lost while the API server is away.
   void stand(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    kube::RestLeaseClient lease(*client_, client_->default_namespace(), kOurName);
+    kube::RestLeaseClient lease(*side_client_, client_->default_namespace(), kOurName);
     runtime::LeaderElectionOptions options;
     options.name = kOurName;
     options.identity = identity();
@@ -222,7 +251,7 @@ class InitializerProcess {
   }
 
   void lead(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    Term term({flags_, *client_, templates_, *registry_, printer_, surroundings(recorder),
+    Term term({flags_, *client_, templates_, *namespaces_, *registry_, surroundings(recorder),
                ambience_.get()},
               task_);
     term.run(stop);
@@ -239,7 +268,9 @@ class InitializerProcess {
             },
             flags_.policy(),
             metrics_,
-            log_};
+            log_,
+            flags_.dry_run ? [this](const std::string& line) { printer_.print(line); }
+                           : controller::PrintLine()};
   }
 
   const InitializerFlags& flags_;
@@ -253,6 +284,7 @@ class InitializerProcess {
   Printer printer_;
   std::atomic<bool> failed_ = false;
   std::unique_ptr<kube::RestClient> client_;
+  std::unique_ptr<kube::RestClient> side_client_;
   std::unique_ptr<TemplateFile> template_file_;
   std::unique_ptr<TemplateConfigMap> config_map_;
   std::unique_ptr<NamespaceCache> namespaces_;

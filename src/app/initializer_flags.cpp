@@ -30,7 +30,8 @@ void InitializerFlags::add_what(CLI::App& command) {
   command.add_flag("--rollout", rollout,
                    "Replace the sidecar of workloads that have the one of another template");
   command.add_flag("--dry-run", dry_run,
-                   "Ask the API server to check every change and print what would be done");
+                   "Write nothing; have the API server check every change (but for --mode "
+                   "initializer) and print what would be done");
 }
 
 void InitializerFlags::add_pods(CLI::App& command) {
@@ -57,6 +58,14 @@ void InitializerFlags::add_how(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--resync", resync, "How often to look at everything again; 0: never")
       ->check(duration_check())
+      ->capture_default_str();
+  command
+      .add_option("--qps", qps,
+                  "Requests a second to the API server, Events and the lease apart; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--burst", burst, "How many requests may go above --qps at once")
+      ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command.add_flag("--leader-elect", leader_elect, "Only one of several replicas works at a time");
   command.add_option("--admin-listen", admin_listen, "Address of the admin port (plain HTTP)")

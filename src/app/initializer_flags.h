@@ -30,6 +30,10 @@ struct InitializerFlags {
   std::vector<std::string> resources{"deployments", "statefulsets", "daemonsets", "cronjobs"};
   std::size_t workers = 2;
   std::string resync = "30s";
+  // As kubelet and kube-scheduler have it. A waiting Pod costs one PATCH, so in initializer mode
+  // this is how many Pods a second the whole cluster can start.
+  double qps = 50;
+  int burst = 100;
   bool leader_elect = false;
   bool rollout = false;
   bool dry_run = false;

@@ -66,6 +66,25 @@ base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& 
   return Task{.mode = Mode::Repair, .eviction_version = std::move(version).value()};
 }
 
+// Initializer mode does without: see controller/initializer_reconciler.h. Repair makes sure of the
+// webhook by a dry run; on a server that does not know what that is, it would make Pods.
+bool needs_dry_run(Mode mode, const InitializerFlags& flags) {
+  return (mode != Mode::Initializer && flags.dry_run) ||
+         (mode == Mode::Repair && flags.repair == "evict");
+}
+
+base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token& stop) {
+  const auto served = kube::serves_dry_run(client, stop);
+  if (!served) {
+    return served.error();
+  }
+  if (!served.value()) {
+    return base::Error{base::ErrorCode::NotFound,
+                       "--dry-run and --repair evict need an API server of 1.13 or later"};
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
@@ -73,6 +92,11 @@ base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& f
   const auto mode = find_mode(client, flags.mode, stop);
   if (!mode) {
     return mode.error();
+  }
+  if (needs_dry_run(mode.value(), flags)) {
+    if (auto checked = check_dry_run(client, stop); !checked) {
+      return std::move(checked).error();
+    }
   }
   switch (mode.value()) {
     case Mode::Initializer:

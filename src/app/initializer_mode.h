@@ -27,8 +27,8 @@ struct Task {
 };
 
 /// For --mode auto: Initializer where InitializerConfigurations are served, else Repair where our
-/// webhook is registered, else Workloads. NotFound: the server has not what was asked for; other
-/// errors may pass. Any thread.
+/// webhook is registered, else Workloads. NotFound: the server has not what was asked for (dry runs
+/// included, where a mode relies on them); other errors may pass. Any thread.
 [[nodiscard]] base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
                                            const std::stop_token& stop);
 

@@ -1,7 +1,6 @@
 #include "app/initializer_term.h"
 
 #include <chrono>
-#include <iostream>
 #include <thread>
 #include <utility>
 
@@ -12,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr base::Duration kTemplateLook = 250ms;  // How soon a new template is acted on.
+constexpr base::Duration kLook = 100ms;  // How soon another template or Namespace is acted on.
 
 template <class Reconciler>
 controller::ReconcileObject reconcile_with(Reconciler& reconciler) {
@@ -23,11 +22,6 @@ controller::ReconcileObject reconcile_with(Reconciler& reconciler) {
 }
 
 }  // namespace
-
-void Printer::print(const std::string& line) {
-  const base::MutexLock lock(mutex_);
-  std::cout << line << std::endl;  // NOLINT(performance-avoid-endl): somebody may be watching.
-}
 
 Term::Term(Context context, const Task& task)
     : context_(std::move(context)) {
@@ -40,7 +34,7 @@ void Term::run(const std::stop_token& stop) {
   for (const Unit& unit : units_) {
     threads.emplace_back([&loop = *unit.loop, &stop] { loop.run(stop); });
   }
-  follow_template(stop);
+  follow_surroundings(stop);
 }
 
 void Term::add_units(const Task& task) {
@@ -113,11 +107,6 @@ controller::WorkloadOptions Term::workload_options() const {
   controller::WorkloadOptions options;
   options.rollout =
       context_.flags.rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
-  if (context_.flags.dry_run) {
-    options.dry_run = [&printer = context_.printer](const std::string& line) {
-      printer.print(line);
-    };
-  }
   return options;
 }
 
@@ -131,17 +120,21 @@ controller::LoopOptions Term::loop_options(const kube::Resource& resource) const
   return options;
 }
 
-// Everything is looked at again when the template changes.
-void Term::follow_template(const std::stop_token& stop) {
+// What the decision depends on besides the object: when the template changes, everything is looked
+// at again; when a Namespace does, what is in it.
+void Term::follow_surroundings(const std::stop_token& stop) {
   auto seen = context_.templates.current();
-  while (context_.ambient.sleeper.sleep(kTemplateLook, stop)) {
-    auto now = context_.templates.current();
-    if (now == seen) {
-      continue;
-    }
-    seen = std::move(now);
+  while (context_.ambient.sleeper.sleep(kLook, stop)) {
+    const auto namespaces = context_.namespaces.take_changed();
+    const auto before = std::exchange(seen, context_.templates.current());
     for (const Unit& unit : units_) {
-      unit.loop->enqueue_all();
+      if (seen != before) {
+        unit.loop->enqueue_all();
+        continue;
+      }
+      for (const std::string& name : namespaces) {
+        unit.loop->enqueue_namespace(name);
+      }
     }
   }
 }

@@ -9,10 +9,10 @@
 
 #include <prometheus/registry.h>
 
+#include "app/cluster.h"
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
 #include "app/rest_patcher.h"
-#include "base/mutex.h"
 #include "codec/template_store.h"
 #include "controller/initializer_reconciler.h"
 #include "controller/object_loop.h"
@@ -25,15 +25,6 @@
 
 namespace injector::app {
 
-/// Lines to standard output from several workers, each whole.
-class Printer {
- public:
-  void print(const std::string& line) INJ_EXCLUDES(mutex_);
-
- private:
-  base::Mutex mutex_;
-};
-
 class Term {
  public:
   /// All that is referred to outlives the term.
@@ -41,8 +32,8 @@ class Term {
     const InitializerFlags& flags;
     kube::RestClient& client;
     codec::TemplateStore& templates;
+    NamespaceCache& namespaces;
     prometheus::Registry& registry;
-    Printer& printer;
     controller::Surroundings surroundings;
     runtime::Ambient ambient;
   };
@@ -74,7 +65,7 @@ class Term {
   [[nodiscard]] std::unique_ptr<RestPatcher> patcher_of(const kube::Resource& resource) const;
   [[nodiscard]] controller::WorkloadOptions workload_options() const;
   [[nodiscard]] controller::LoopOptions loop_options(const kube::Resource& resource) const;
-  void follow_template(const std::stop_token& stop);
+  void follow_surroundings(const std::stop_token& stop);
 
   const Context context_;
   std::vector<Unit> units_;
