@@ -40,12 +40,17 @@ void ClusterFlags::add_to(CLI::App& command) {
 
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     prometheus::Registry* metrics) const {
+  kube::RestOptions rest;
+  rest.metrics = metrics;
+  return connect(std::move(rest));
+}
+
+base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
+    kube::RestOptions rest) const {
   auto config = kube::load_config(options, kube::Environment::of_process());
   if (!config) {
     return std::move(config).error();
   }
-  kube::RestOptions rest;
-  rest.metrics = metrics;
   return kube::RestClient::create(config.value(), std::move(rest));
 }
 
@@ -124,7 +129,32 @@ NamespaceCache::NamespaceCache(kube::RestClient& client, const std::string& key,
           client, kube::kNamespaces, {},
           {.kind = "Namespace", .transform = [key](Json& object) { trim_namespace(object, key); }},
           ambient) {
+  running_.informer().add_handler({
+      .on_add =
+          [this](const runtime::Added& event) {
+            if (!event.in_initial_list) {
+              note_change(event.object->name);
+            }
+          },
+      .on_update =
+          [this](const runtime::Updated& event) {
+            if (event.before->resource_version != event.now->resource_version) {
+              note_change(event.now->name);
+            }
+          },
+      .on_delete = {},
+  });
   running_.start();
+}
+
+void NamespaceCache::note_change(const std::string& name) {
+  const base::MutexLock lock(mutex_);
+  changed_.insert(name);
+}
+
+std::set<std::string> NamespaceCache::take_changed() {
+  const base::MutexLock lock(mutex_);
+  return std::exchange(changed_, {});
 }
 
 std::shared_ptr<const core::MetaFacts> NamespaceCache::find(const std::string& name) {

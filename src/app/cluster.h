@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "codec/template_store.h"
 #include "core/pod_facts.h"
@@ -28,7 +30,10 @@ struct ClusterFlags {
 
   void add_to(CLI::App& command);
 
-  /// `metrics` may be null; not owned, outlives the client.
+  /// A client of that cluster.
+  [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
+      kube::RestOptions rest) const;
+  /// With the usual limits. `metrics` may be null; not owned, outlives the client.
   [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
       prometheus::Registry* metrics) const;
 };
@@ -108,6 +113,9 @@ class NamespaceCache {
   /// Null: no such Namespace, or nothing known yet.
   [[nodiscard]] std::shared_ptr<const core::MetaFacts> find(const std::string& name);
 
+  /// The names of those that came or changed since the last call, or since the first list.
+  [[nodiscard]] std::set<std::string> take_changed() INJ_EXCLUDES(mutex_);
+
   [[nodiscard]] bool has_synced() { return running_.informer().has_synced(); }
 
   [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) {
@@ -115,7 +123,11 @@ class NamespaceCache {
   }
 
  private:
-  RunningInformer running_;
+  void note_change(const std::string& name) INJ_EXCLUDES(mutex_);
+
+  base::Mutex mutex_;
+  std::set<std::string> changed_ INJ_GUARDED_BY(mutex_);
+  RunningInformer running_;  // Last: its thread uses the others.
 };
 
 }  // namespace injector::app

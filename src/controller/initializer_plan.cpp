@@ -45,17 +45,21 @@ Json without_entry(std::string_view initializer) {
 }
 
 InitializerPlan release(const Json& pod, std::string_view initializer, core::Decision decision) {
-  return {InitializerAction::Release, std::move(decision.detail),
+  return {InitializerAction::Release,
+          decision.reason,
+          std::move(decision.detail),
+          {},
           under_version_of(pod, without_entry(initializer))};
 }
 
 InitializerPlan inject(const Json& pod, std::string_view initializer, core::Decision decision) {
   auto patch = guarded_patch(pod, core::patched_object(pod, decision.plan));
   if (!patch) {
-    return refuse_pod(pod, std::move(patch).error().message);
+    return refuse_pod(pod, decision.reason, std::move(patch).error().message);
   }
   patch.value()["metadata"]["initializers"] = without_entry(initializer);
-  return {InitializerAction::Inject, std::move(decision.detail), std::move(patch).value()};
+  return {InitializerAction::Inject, decision.reason, std::move(decision.detail),
+          container_names(decision.plan), std::move(patch).value()};
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
   }
   const auto facts = core::pod_facts(pod);
   if (!facts) {
-    return refuse_pod(pod, facts.error().message);
+    return refuse_pod(pod, core::Reason::NotAPod, facts.error().message);
   }
   core::Decision decision =
       core::inject(facts.value(), context.name_space, context.tpl, context.policy);
@@ -75,14 +79,14 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
     case core::Outcome::Inject:
       return inject(pod, initializer, std::move(decision));
     case core::Outcome::Refuse:
-      return refuse_pod(pod, std::move(decision.detail));
+      return refuse_pod(pod, decision.reason, std::move(decision.detail));
     case core::Outcome::Skip:
       break;
   }
   return release(pod, initializer, std::move(decision));
 }
 
-InitializerPlan refuse_pod(const Json& pod, std::string why) {
+InitializerPlan refuse_pod(const Json& pod, core::Reason reason, std::string why) {
   Json result = Json::object();
   result["status"] = "Failure";
   result["reason"] = "Invalid";
@@ -90,7 +94,10 @@ InitializerPlan refuse_pod(const Json& pod, std::string why) {
   result["code"] = kUnprocessable;
   Json initializers = Json::object();
   initializers["result"] = std::move(result);
-  return {InitializerAction::Refuse, std::move(why),
+  return {InitializerAction::Refuse,
+          reason,
+          std::move(why),
+          {},
           under_version_of(pod, std::move(initializers))};
 }
 

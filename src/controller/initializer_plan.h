@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -24,8 +25,10 @@ enum class InitializerAction {
 
 struct InitializerPlan {
   InitializerAction action = InitializerAction::Nothing;
-  std::string detail;  // One sentence for a person.
-  base::Json patch;    // Strategic merge; null for Nothing.
+  core::Reason reason = core::Reason::NotRequested;
+  std::string detail;                     // One sentence for a person.
+  std::vector<std::string> containers{};  // The names it adds.
+  base::Json patch{};                     // Strategic merge; null for Nothing.
 };
 
 /// Total: a Pod that cannot be worked with is refused, as it would wait forever otherwise. Patches
@@ -34,6 +37,7 @@ struct InitializerPlan {
                                                const PlanContext& context);
 
 /// The refusal alone, for a Pod whose sidecar the server does not accept.
-[[nodiscard]] InitializerPlan refuse_pod(const base::Json& pod, std::string why);
+[[nodiscard]] InitializerPlan refuse_pod(const base::Json& pod, core::Reason reason,
+                                         std::string why);
 
 }  // namespace injector::controller

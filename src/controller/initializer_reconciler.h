@@ -1,13 +1,19 @@
-// Initializer mode: gives waiting Pods that ask for the sidecar one, and lets all of them go. Holds
-// no state: every write is for the version it was made from, so no Pod is initialized twice, and
-// what was not written is found again by the next list.
+// Initializer mode: gives waiting Pods that ask for the sidecar one, and lets all of them go. Every
+// write is for the version it was made from, so no Pod is initialized twice, and what was not
+// written is found again by the next list: there is nothing to remember.
+//
+// A dry run sends nothing, as API servers of that age do not know what a dry run is and would
+// write. The Pods go on waiting, and so do their creators, until an initializer runs that is in
+// earnest.
 
 #pragma once
 
+#include <map>
 #include <stop_token>
 #include <string>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "controller/initializer_plan.h"
 #include "controller/patcher.h"
 #include "controller/surroundings.h"
@@ -24,7 +30,7 @@ class InitializerReconciler {
 
   /// `object` is null if it is gone. Any thread.
   [[nodiscard]] runtime::Outcome reconcile(const std::string& key, const runtime::ObjectPtr& object,
-                                           const std::stop_token& stop) const;
+                                           const std::stop_token& stop) INJ_EXCLUDES(mutex_);
 
  private:
   [[nodiscard]] runtime::Outcome write(const base::Json& pod, const InitializerPlan& plan,
@@ -33,10 +39,18 @@ class InitializerReconciler {
                                               const base::Error& error,
                                               const std::stop_token& stop) const;
   void tell(const base::Json& pod, const InitializerPlan& plan) const;
+  void tell_released(const runtime::ObjectReference& about, const InitializerPlan& plan) const;
+  void rehearse(const std::string& key, const base::Json& pod, const InitializerPlan& plan)
+      INJ_EXCLUDES(mutex_);
+  void forget(const std::string& key) INJ_EXCLUDES(mutex_);
 
   const Surroundings surroundings_;
   Patcher& patcher_;  // Not owned.
   const std::string initializer_;
+
+  base::Mutex mutex_;
+  std::map<std::string, std::string> rehearsed_
+      INJ_GUARDED_BY(mutex_);  // Lines of a dry run, by key, of what exists.
 };
 
 }  // namespace injector::controller

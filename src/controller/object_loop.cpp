@@ -51,7 +51,15 @@ void ObjectLoop::run(const std::stop_token& stop) {
 }
 
 void ObjectLoop::enqueue_all() {
-  for (const runtime::ObjectPtr& object : informer_.store().list()) {
+  enqueue(informer_.store().list());
+}
+
+void ObjectLoop::enqueue_namespace(std::string_view name_space) {
+  enqueue(informer_.store().list_namespace(name_space));
+}
+
+void ObjectLoop::enqueue(const std::vector<runtime::ObjectPtr>& objects) {
+  for (const runtime::ObjectPtr& object : objects) {
     controller_.enqueue(runtime::key_of(*object));
   }
 }

@@ -10,6 +10,8 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "runtime/ambient.h"
@@ -47,10 +49,13 @@ class ObjectLoop {
 
   /// Looks at everything again: the template changed.
   void enqueue_all();
+  /// Looks at everything in a Namespace again: what that says changed.
+  void enqueue_namespace(std::string_view name_space);
 
   [[nodiscard]] bool has_synced() const { return informer_.has_synced(); }
 
  private:
+  void enqueue(const std::vector<runtime::ObjectPtr>& objects);
   void resync_forever(const std::stop_token& stop);
 
   const base::Duration resync_;

@@ -71,11 +71,13 @@ bool RepairReconciler::see(const std::string& key, const std::string& uid, PodSt
     surroundings_.metrics.enter(state);
     return true;
   }
-  const bool news = found->second.uid != uid || found->second.state != state;
+  if (found->second.uid == uid && found->second.state == state) {
+    return false;
+  }
   surroundings_.metrics.leave(found->second.state);
   surroundings_.metrics.enter(state);
   found->second = Seen{uid, state};
-  return news;
+  return true;
 }
 
 void RepairReconciler::forget(const std::string& key) {
@@ -90,6 +92,10 @@ void RepairReconciler::forget(const std::string& key) {
 void RepairReconciler::report(const base::Json& pod, PodState state) const {
   const runtime::ObjectReference about = reference_to(pod);
   const bool missing = state == PodState::Missing;
+  if (surroundings_.dry_run) {
+    surroundings_.dry_run(dry_run_line(about, "report", core::to_string(state)));
+    return;
+  }
   surroundings_.log.warn(
       "pod needs repair",
       {{"namespace", about.name_space}, {"pod", about.name}, {"state", core::to_string(state)}});
@@ -107,26 +113,47 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
     return Outcome::requeue_after(kLater);
   }
   const runtime::ObjectReference about = reference_to(pod);
+  const auto answer = try_evict(about, tpl, stop);
+  if (answer) {
+    tell_evicted(about, plan.state);
+    return Outcome::done();
+  }
+  if (answer.error().code != base::ErrorCode::TooManyRequests) {
+    return outcome_of(answer.error());  // Nobody knows whether it was: the turn is spent.
+  }
+  shorten_turn(plan.owner);
+  surroundings_.log.warn(
+      "pod not evicted",
+      {{"namespace", about.name_space}, {"pod", about.name}, {"why", answer.error().message}});
+  return Outcome::requeue_after(kLater);
+}
+
+// TooManyRequests: not now; it was not evicted.
+base::Result<void> RepairReconciler::try_evict(const runtime::ObjectReference& about,
+                                               const core::Template& tpl,
+                                               const std::stop_token& stop) {
   if (const auto proven = prove_webhook(about, tpl, stop); !proven) {
-    surroundings_.log.warn(
-        "pod not evicted",
-        {{"namespace", about.name_space}, {"pod", about.name}, {"why", proven.error().message}});
-    return Outcome::requeue_after(kLater);
+    return base::Error{base::ErrorCode::TooManyRequests, proven.error().message};
   }
   const auto answer = evictor_.evict(about, stop);
   surroundings_.metrics.count_eviction(result_of(answer));
-  return evicted(about, answer);
+  return answer;
 }
 
 bool RepairReconciler::take_turn(const std::string& owner) {
   const base::MutexLock lock(mutex_);
   const base::TimePoint now = clock_.now();
-  std::erase_if(turns_, [now](const auto& turn) { return now - turn.second >= kOwnerPause; });
+  std::erase_if(turns_, [now](const auto& turn) { return now >= turn.second; });
   if (turns_.contains(owner) || !bucket_.try_take(now)) {
     return false;
   }
-  turns_.emplace(owner, now);
+  turns_.emplace(owner, now + kOwnerPause);
   return true;
+}
+
+void RepairReconciler::shorten_turn(const std::string& owner) {
+  const base::MutexLock lock(mutex_);
+  turns_.insert_or_assign(owner, clock_.now() + kLater);
 }
 
 base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReference& about,
@@ -147,17 +174,22 @@ base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReferenc
   return {};
 }
 
-Outcome RepairReconciler::evicted(const runtime::ObjectReference& about,
-                                  const base::Result<void>& answer) const {
-  if (answer) {
-    surroundings_.log.info("pod evicted", {{"namespace", about.name_space}, {"pod", about.name}});
-    surroundings_.announce(about, EventType::Normal, "Evicted",
-                           "evicted so that its owner makes it anew with the sidecar");
-    return Outcome::done();
+void RepairReconciler::tell_evicted(const runtime::ObjectReference& about, PodState state) {
+  if (surroundings_.dry_run) {
+    if (rehearse(about)) {
+      surroundings_.dry_run(dry_run_line(about, "evict", core::to_string(state)));
+    }
+    return;
   }
-  // A disruption budget: the owner's turn is spent, its Pods wait for the next.
-  return answer.error().code == base::ErrorCode::TooManyRequests ? Outcome::requeue_after(kLater)
-                                                                 : outcome_of(answer.error());
+  surroundings_.log.info("pod evicted", {{"namespace", about.name_space}, {"pod", about.name}});
+  surroundings_.announce(about, EventType::Normal, "Evicted",
+                         "evicted so that its owner makes it anew with the sidecar");
+}
+
+bool RepairReconciler::rehearse(const runtime::ObjectReference& about) {
+  const base::MutexLock lock(mutex_);
+  const auto found = seen_.find(about.name_space + "/" + about.name);
+  return found != seen_.end() && !std::exchange(found->second.rehearsed, true);
 }
 
 }  // namespace injector::controller

@@ -3,7 +3,8 @@
 //   - Evict: as well, has such Pods evicted so that their owner makes them anew; only Pods that
 //     have a controller, not faster than the limit, not of one owner twice within ten minutes, and
 //     only after a dry run has shown that the new Pod will come back injected: while the webhook is
-//     away, evicting would change nothing and go on forever.
+//     away, evicting would change nothing and go on forever. Where that is so, or a disruption
+//     budget holds, nothing was evicted, and the owner's next chance comes sooner.
 
 #pragma once
 
@@ -65,6 +66,7 @@ class RepairReconciler {
   struct Seen {
     std::string uid;
     core::PodState state = core::PodState::NotAsked;
+    bool rehearsed = false;  // In a dry run: its eviction was printed.
   };
 
   /// True: that is news of this Pod.
@@ -72,16 +74,23 @@ class RepairReconciler {
       INJ_EXCLUDES(mutex_);
   void forget(const std::string& key) INJ_EXCLUDES(mutex_);
   void report(const base::Json& pod, core::PodState state) const;
-  /// False: too soon, for this owner or at all.
+  /// False: too soon, for this owner or at all. True: nobody else gets this owner's turn.
   [[nodiscard]] bool take_turn(const std::string& owner) INJ_EXCLUDES(mutex_);
+  /// Nothing was evicted after all.
+  void shorten_turn(const std::string& owner) INJ_EXCLUDES(mutex_);
   [[nodiscard]] runtime::Outcome evict(const base::Json& pod, const RepairPlan& plan,
                                        const core::Template& tpl, const std::stop_token& stop)
       INJ_EXCLUDES(mutex_);
+  [[nodiscard]] base::Result<void> try_evict(const runtime::ObjectReference& about,
+                                             const core::Template& tpl,
+                                             const std::stop_token& stop);
   [[nodiscard]] base::Result<void> prove_webhook(const runtime::ObjectReference& about,
                                                  const core::Template& tpl,
                                                  const std::stop_token& stop) const;
-  [[nodiscard]] runtime::Outcome evicted(const runtime::ObjectReference& about,
-                                         const base::Result<void>& answer) const;
+  void tell_evicted(const runtime::ObjectReference& about, core::PodState state)
+      INJ_EXCLUDES(mutex_);
+  /// False: it was rehearsed before.
+  [[nodiscard]] bool rehearse(const runtime::ObjectReference& about) INJ_EXCLUDES(mutex_);
 
   const Surroundings surroundings_;
   PodEvictor& evictor_;       // Not owned.
@@ -89,8 +98,9 @@ class RepairReconciler {
   const RepairOptions options_;
 
   base::Mutex mutex_;
-  std::map<std::string, Seen> seen_ INJ_GUARDED_BY(mutex_);              // By key, of what exists.
-  std::map<std::string, base::TimePoint> turns_ INJ_GUARDED_BY(mutex_);  // By owner; recent ones.
+  std::map<std::string, Seen> seen_ INJ_GUARDED_BY(mutex_);  // By key, of what exists.
+  // When an owner's next turn comes; only of those that wait for it.
+  std::map<std::string, base::TimePoint> turns_ INJ_GUARDED_BY(mutex_);
   runtime::TokenBucket bucket_ INJ_GUARDED_BY(mutex_);
 };
 

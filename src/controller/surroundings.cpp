@@ -1,5 +1,7 @@
 #include "controller/surroundings.h"
 
+#include <fmt/format.h>
+
 namespace injector::controller {
 namespace {
 
@@ -18,6 +20,15 @@ runtime::ObjectReference reference_to(const base::Json& object) {
   about.uid = text(base::find(object, "metadata", "uid"));
   about.resource_version = text(base::find(object, "metadata", "resourceVersion"));
   return about;
+}
+
+std::string describe(const runtime::ObjectReference& about) {
+  return fmt::format("{} {}/{}", about.kind, about.name_space, about.name);
+}
+
+std::string dry_run_line(const runtime::ObjectReference& about, std::string_view verb,
+                         std::string_view what) {
+  return fmt::format("{}: would {} ({})", describe(about), verb, what);
 }
 
 }  // namespace injector::controller

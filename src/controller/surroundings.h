@@ -18,6 +18,9 @@
 
 namespace injector::controller {
 
+/// Lines for a person, each whole. Any thread.
+using PrintLine = std::function<void(const std::string& line)>;
+
 /// All functions may be called from any thread and do not block.
 struct Surroundings {
   /// The template that serves; null while there is none.
@@ -31,9 +34,20 @@ struct Surroundings {
   core::Policy policy;
   Metrics& metrics;  // Not owned; outlives the reconcilers.
   base::Logger log;
+  /// Set for a dry run: gets the dry_run_line() of everything that would be done, once for each
+  /// object and template. What reconcilers write with has to write nothing either, and so has
+  /// `announce`.
+  PrintLine dry_run{};
 };
 
 /// Which object an Event is to be about.
 [[nodiscard]] runtime::ObjectReference reference_to(const base::Json& object);
+
+/// "Deployment shop/web".
+[[nodiscard]] std::string describe(const runtime::ObjectReference& about);
+
+/// "Deployment shop/web: would inject (envoy)".
+[[nodiscard]] std::string dry_run_line(const runtime::ObjectReference& about, std::string_view verb,
+                                       std::string_view what);
 
 }  // namespace injector::controller

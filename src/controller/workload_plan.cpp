@@ -59,16 +59,6 @@ base::Result<core::Decision> decide(const base::Json& pod, const Workload& workl
   return decision;
 }
 
-std::vector<std::string> names_of(const core::Plan& plan) {
-  std::vector<std::string> names;
-  for (const auto* pieces : {&plan.init_containers, &plan.containers}) {
-    for (const core::Piece* piece : *pieces) {
-      names.push_back(piece->name);
-    }
-  }
-  return names;
-}
-
 WorkloadAction action_of(const core::Decision& decision, WorkloadAction write) {
   switch (decision.outcome) {
     case core::Outcome::Inject:
@@ -89,8 +79,9 @@ base::Result<WorkloadPlan> plan_from(base::Json pod, const Workload& workload,
     return std::move(decision).error();
   }
   core::Decision& decided = decision.value();
-  WorkloadPlan plan{action_of(decided, write),   decided.reason,         std::move(decided.detail),
-                    std::move(decided.warnings), names_of(decided.plan), {}};
+  WorkloadPlan plan{action_of(decided, write),     decided.reason,
+                    std::move(decided.detail),     std::move(decided.warnings),
+                    container_names(decided.plan), {}};
   if (plan.action != write) {
     return plan;
   }
@@ -105,6 +96,16 @@ base::Result<WorkloadPlan> plan_from(base::Json pod, const Workload& workload,
 }
 
 }  // namespace
+
+std::vector<std::string> container_names(const core::Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto* pieces : {&plan.init_containers, &plan.containers}) {
+    for (const core::Piece* piece : *pieces) {
+      names.push_back(piece->name);
+    }
+  }
+  return names;
+}
 
 base::Result<base::Json> guarded_patch(const base::Json& original, const base::Json& wanted) {
   const std::string_view kind = base::text_of(base::find(original, "kind"));

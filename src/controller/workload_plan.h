@@ -44,6 +44,9 @@ struct WorkloadPlan {
 [[nodiscard]] base::Result<WorkloadPlan> plan_workload(const base::Json& object,
                                                        const PlanContext& context, Rollout rollout);
 
+/// The containers that `plan` adds, in the order they stand in the Pod.
+[[nodiscard]] std::vector<std::string> container_names(const core::Plan& plan);
+
 /// The strategic merge patch from `original` to `wanted` under the version of `original`; fails
 /// where applying it would not give `wanted`.
 [[nodiscard]] base::Result<base::Json> guarded_patch(const base::Json& original,

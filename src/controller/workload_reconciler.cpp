@@ -25,12 +25,6 @@ std::string attempt_of(const base::Json& object, const core::Template& tpl) {
   return spec + " " + tpl.hash;
 }
 
-std::string address_of(const base::Json& object) {
-  return fmt::format("{} {}/{}", base::text_of(base::find(object, "kind")),
-                     base::text_of(base::find(object, "metadata", "namespace")),
-                     base::text_of(base::find(object, "metadata", "name")));
-}
-
 }  // namespace
 
 WorkloadReconciler::WorkloadReconciler(Surroundings surroundings, Patcher& patcher,
@@ -100,7 +94,7 @@ bool WorkloadReconciler::worth_writing(const Case& subject) const {
       memory.refused == attempt_of(subject.object, subject.tpl)) {
     return false;
   }
-  if (options_.dry_run) {
+  if (surroundings_.dry_run) {
     return memory.written_hash != subject.tpl.hash;
   }
   if (memory.written_hash == subject.tpl.hash) {
@@ -124,17 +118,17 @@ Outcome WorkloadReconciler::written(const Case& subject, const WorkloadPlan& pla
   subject.memory.written_from = version_of(subject.object);
   const std::string containers = fmt::format("{}", fmt::join(plan.containers, ", "));
   const char* const verb = plan.action == WorkloadAction::Replace ? "replace" : "inject";
-  if (options_.dry_run) {
-    options_.dry_run(
-        fmt::format("{}: would {} ({})", address_of(subject.object), verb, containers));
+  const runtime::ObjectReference about = reference_to(subject.object);
+  if (surroundings_.dry_run) {
+    surroundings_.dry_run(dry_run_line(about, verb, containers));
     return Outcome::done();
   }
   surroundings_.metrics.count_patch(WriteResult::Done);
-  surroundings_.log.info("pod template patched", {{"object", address_of(subject.object)},
+  surroundings_.log.info("pod template patched", {{"object", describe(about)},
                                                   {"action", verb},
                                                   {"containers", containers},
                                                   {"template", subject.tpl.hash}});
-  surroundings_.announce(reference_to(subject.object), EventType::Normal, "Injected",
+  surroundings_.announce(about, EventType::Normal, "Injected",
                          fmt::format("sidecar {} put into the pod template", containers));
   return Outcome::done();
 }
@@ -155,10 +149,10 @@ void WorkloadReconciler::warn_once(const Case& subject, const std::string& reaso
   if (subject.memory.told == told) {
     return;
   }
-  surroundings_.log.warn(
-      "pod template left alone",
-      {{"object", address_of(subject.object)}, {"reason", reason}, {"why", message}});
-  surroundings_.announce(reference_to(subject.object), EventType::Warning, reason, message);
+  const runtime::ObjectReference about = reference_to(subject.object);
+  surroundings_.log.warn("pod template left alone",
+                         {{"object", describe(about)}, {"reason", reason}, {"why", message}});
+  surroundings_.announce(about, EventType::Warning, reason, message);
   subject.memory.told = std::move(told);
 }
 

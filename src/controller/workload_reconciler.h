@@ -4,11 +4,12 @@
 //   - where the server refuses a PATCH (a Job's template cannot change), it says so once and waits
 //     for another spec or another template;
 //   - where another writer took the sidecar out three times, it says so once and leaves that object
-//     alone for as long as the object or this process lives.
+//     alone for as long as the object or this process lives. The count is not stored: to write it
+//     into the object would be one more change to fight about. A restart, or another leader, tries
+//     three times again and says so again; that is at most three rollouts a restart.
 
 #pragma once
 
-#include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
@@ -25,9 +26,6 @@ namespace injector::controller {
 
 struct WorkloadOptions {
   Rollout rollout = Rollout::Never;
-  /// Set for a dry run: gets a line for each object that would be written, once a template. The
-  /// Patcher has to be one that does not write either.
-  std::function<void(const std::string& line)> dry_run;
 };
 
 class WorkloadReconciler {

@@ -1,6 +1,8 @@
 #include "kube/discovery.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 namespace injector::kube {
 namespace {
@@ -26,6 +28,13 @@ Result<Json> resources_of(RestClient& client, const Resource& resource,
     return Error{ErrorCode::Internal, "discovery of " + resource.api_version() + ": no resources"};
   }
   return std::move(*resources);
+}
+
+/// 20 of "20+"; 0 of what is none.
+int leading_number(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 }  // namespace
@@ -64,6 +73,17 @@ Result<std::string> eviction_version(RestClient& client, const std::stop_token& 
     }
   }
   return Error{ErrorCode::NotFound, "the API server has no pods/eviction"};
+}
+
+Result<bool> serves_dry_run(RestClient& client, const std::stop_token& stop) {
+  constexpr int kFirstMinor = 13;
+  const Result<Json> version = client.call({.path = "/version"}, stop);
+  if (!version) {
+    return version.error();
+  }
+  const int major = leading_number(base::text_of(base::find(version.value(), "major")));
+  const int minor = leading_number(base::text_of(base::find(version.value(), "minor")));
+  return major > 1 || (major == 1 && minor >= kFirstMinor);
 }
 
 }  // namespace injector::kube

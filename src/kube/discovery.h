@@ -25,4 +25,7 @@ namespace injector::kube {
 [[nodiscard]] base::Result<std::string> eviction_version(RestClient& client,
                                                          const std::stop_token& stop);
 
+/// Whether dryRun=All is a dry run: older servers than 1.13 do not know it, and would write.
+[[nodiscard]] base::Result<bool> serves_dry_run(RestClient& client, const std::stop_token& stop);
+
 }  // namespace injector::kube

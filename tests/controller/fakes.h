@@ -144,6 +144,16 @@ class World {
   World()
       : metrics_(registry_) {}
 
+  /// Of a dry run.
+  [[nodiscard]] Surroundings dry_surroundings() {
+    Surroundings made = surroundings();
+    made.dry_run = [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    };
+    return made;
+  }
+
   [[nodiscard]] Surroundings surroundings() {
     return {[this] {
               const std::lock_guard lock(mutex_);
@@ -171,6 +181,12 @@ class World {
     return events_;
   }
 
+  /// Of a dry run.
+  [[nodiscard]] std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
   [[nodiscard]] std::string last_message() const {
     const std::lock_guard lock(mutex_);
     return messages_.empty() ? "" : messages_.back();
@@ -182,8 +198,9 @@ class World {
            std::string::npos;
   }
 
-  core::Policy policy;                                // Before surroundings().
-  std::shared_ptr<const core::MetaFacts> name_space;  // Of every Namespace.
+  core::Policy policy;  // Before surroundings().
+  std::shared_ptr<const core::MetaFacts> name_space =
+      std::make_shared<const core::MetaFacts>();  // Of every Namespace.
 
  private:
   prometheus::Registry registry_;
@@ -192,6 +209,7 @@ class World {
   std::shared_ptr<const core::Template> template_ = sidecar("envoy:1");
   std::vector<std::string> events_;
   std::vector<std::string> messages_;
+  std::vector<std::string> lines_;
 };
 
 }  // namespace injector::controller::fakes

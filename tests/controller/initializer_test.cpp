@@ -125,8 +125,8 @@ TEST_CASE("initializer: the creator gets its pod with the sidecar", "[controller
   FakeInitializerApi api({kOurs});
   fakes::World world;
   const RunningLoop running(api, world);
-  REQUIRE(api.create(pod("web"), {}) == 201);
-  REQUIRE(api.create(pod("bare", ""), {}) == 201);
+  REQUIRE(api.create(pod("web"), {}).code == 201);
+  REQUIRE(api.create(pod("bare", ""), {}).code == 201);
   REQUIRE(api.get("web")->at("spec").at("containers").size() == 2);
   REQUIRE(api.get("bare")->at("spec").at("containers").size() == 1);
   REQUIRE(api.visible().size() == 2);
@@ -138,9 +138,10 @@ TEST_CASE("initializer: the creator of a refused pod is told why", "[controller]
   const RunningLoop running(api, world);
   Json object = pod("web");
   object["spec"]["volumes"] = fakes::json(R"([{"name":"conf","emptyDir":{}}])");
-  REQUIRE(api.create(object, {}) == 422);
+  const auto answer = api.create(object, {});
+  REQUIRE(answer.code == 422);
   REQUIRE_FALSE(api.get("web"));
-  REQUIRE(api.failure_of("web").at("message").get<std::string>().find("conf") != std::string::npos);
+  REQUIRE(answer.body.at("message").get<std::string>().find("conf") != std::string::npos);
 }
 
 TEST_CASE("initializer: a sidecar that the server does not accept is a refusal",
@@ -151,17 +152,18 @@ TEST_CASE("initializer: a sidecar that the server does not accept is a refusal",
   broken.volumes.clear();
   world.set_template(std::make_shared<const core::Template>(broken));
   const RunningLoop running(api, world);
-  REQUIRE(api.create(pod("web"), {}) == 422);
-  REQUIRE(api.failure_of("web").at("message").get<std::string>().find("volumeMounts") !=
-          std::string::npos);
+  const auto answer = api.create(pod("web"), {});
+  REQUIRE(answer.code == 422);
+  REQUIRE(answer.body.at("message").get<std::string>().find("volumeMounts") != std::string::npos);
 }
 
 TEST_CASE("initializer: entries of others stay", "[controller][threads]") {
   FakeInitializerApi api({kOurs, kOther});
   fakes::World world;
   const RunningLoop running(api, world);
-  std::jthread creator([&](const std::stop_token& stop) { api.create(pod("web"), stop); });
-  api.wait_for_patches(1);
+  std::jthread creator(
+      [&](const std::stop_token& stop) { static_cast<void>(api.create(pod("web"), stop)); });
+  api.model().wait_for_patches(1);
   const Json pending = api.get("web")->at("metadata").at("initializers").at("pending");
   REQUIRE(base::same(pending, Json::array({{{"name", kOther}}})));
   REQUIRE(api.visible().empty());
@@ -170,20 +172,77 @@ TEST_CASE("initializer: entries of others stay", "[controller][threads]") {
 TEST_CASE("initializer: gone, initialized and forbidden are what they are", "[controller]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  const InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
   std::stop_source now;
   now.request_stop();
-  REQUIRE(api.create(pod("web"), now.get_token()) == 504);
+  REQUIRE(api.create(pod("web"), now.get_token()).code == 504);
   const runtime::ObjectPtr seen = runtime::make_object(*api.get("web")).value();
   api.allow_initialize(false);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Retry);
   api.allow_initialize(true);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Retry);  // Conflict.
-  api.remove("web");
+  REQUIRE(api.model().remove("shop", "web").code == 200);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
   REQUIRE(reconciler.reconcile("shop/web", nullptr, {}).kind == Outcome::Kind::Done);
-  REQUIRE(api.answers() == std::map<int, int>{{200, 1}, {403, 1}, {404, 1}, {409, 1}});
+  REQUIRE(api.model().patch_answers() ==
+          std::map<int, int>{{200, 1}, {403, 1}, {404, 1}, {409, 1}});
+}
+
+TEST_CASE("initializer: a pod is kept until its namespace is known", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  const auto known = std::exchange(world.name_space, nullptr);
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  static_cast<void>(api.create(pod("bare", ""), now.get_token()));
+  const runtime::ObjectPtr seen = runtime::make_object(*api.get("bare")).value();
+  REQUIRE(reconciler.reconcile("shop/bare", seen, {}).kind == Outcome::Kind::Retry);
+  REQUIRE(api.model().patch_answers().empty());
+  auto asks = *known;
+  asks.labels.emplace_back("initializer.kubernetes.io/envoy", "true");
+  world.name_space = std::make_shared<const core::MetaFacts>(asks);
+  REQUIRE(reconciler.reconcile("shop/bare", seen, {}).kind == Outcome::Kind::Done);
+  REQUIRE(api.get("bare")->at("spec").at("containers").size() == 2);
+}
+
+TEST_CASE("initializer: a dry run prints each pod once and sends nothing", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  InitializerReconciler reconciler(world.dry_surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  Json refused = pod("bad");
+  refused["spec"]["volumes"] = fakes::json(R"([{"name":"conf","emptyDir":{}}])");
+  for (const Json& object : {pod("web"), pod("bare", ""), refused}) {
+    static_cast<void>(api.create(object, now.get_token()));
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (const char* name : {"web", "bare", "bad"}) {
+      const auto seen = runtime::make_object(*api.get(name)).value();
+      REQUIRE(reconciler.reconcile(runtime::key_of(*seen), seen, {}).kind == Outcome::Kind::Done);
+    }
+  }
+  REQUIRE(world.lines().size() == 3);
+  REQUIRE(world.lines().at(0) == "Pod shop/web: would inject (envoy)");
+  REQUIRE(world.lines().at(1).rfind("Pod shop/bare: would release (", 0) == 0);
+  REQUIRE(world.lines().at(2).rfind("Pod shop/bad: would refuse (", 0) == 0);
+  REQUIRE(api.model().patch_answers().empty());
+  REQUIRE(world.events().empty());
+}
+
+TEST_CASE("initializer: an unrecognized value is let go with a warning", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  static_cast<void>(api.create(pod("web", "ture"), now.get_token()));
+  const auto seen = runtime::make_object(*api.get("web")).value();
+  REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
+  REQUIRE(world.events() == std::vector<std::string>{"UnrecognizedValue web"});
+  REQUIRE(api.visible().size() == 1);
 }
 
 // 10 creators, 100 Pods each; every fifth does not ask. `loops` runs the loops meanwhile.
@@ -198,7 +257,7 @@ void create_a_thousand(FakeInitializerApi& api, Loops loops) {
       creators.emplace_back([&api, &created, creator](const std::stop_token& stop) {
         for (int count = 0; count < kEach; ++count) {
           const std::string name = "p" + std::to_string(creator) + "-" + std::to_string(count);
-          created += api.create(pod(name, count % 5 == 0 ? "" : "true"), stop) == 201 ? 1 : 0;
+          created += api.create(pod(name, count % 5 == 0 ? "" : "true"), stop).code == 201 ? 1 : 0;
         }
       });
     }
@@ -215,7 +274,7 @@ void create_a_thousand(FakeInitializerApi& api, Loops loops) {
   }
   REQUIRE(api.visible().size() == kCreators * kEach);
   REQUIRE(containers == kCreators * kEach * 2 - kCreators * kEach / 5);
-  REQUIRE(api.answers().at(200) == kCreators * kEach);  // One accepted patch a Pod.
+  REQUIRE(api.model().patch_answers().at(200) == kCreators * kEach);  // One accepted patch a Pod.
 }
 
 TEST_CASE("initializer: a thousand pods, none lost, none twice", "[controller][threads]") {
@@ -234,7 +293,7 @@ TEST_CASE("initializer: nor when the loop is ended and another begins", "[contro
   create_a_thousand(api, [&](auto join) {
     for (const int patches : {50, 300, 650}) {
       const RunningLoop running(api, world);
-      api.wait_for_patches(patches);
+      api.model().wait_for_patches(patches);
     }
     const RunningLoop last(api, world);
     join();

@@ -68,9 +68,12 @@ class FakeEvictor final : public PodEvictor {
   std::vector<std::string> evicted;
 };
 
+enum class Run { Dry, InEarnest };
+
 struct Bench {
-  explicit Bench(RepairOptions options)
-      : reconciler(world.surroundings(), evictor, clock, options) {}
+  explicit Bench(RepairOptions options, Run run = Run::InEarnest)
+      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(), evictor,
+                   clock, options) {}
 
   Outcome reconcile(const Json& object) {
     const auto cached = runtime::make_object(object).value();
@@ -171,6 +174,37 @@ TEST_CASE("repair: an owner loses one pod in ten minutes", "[controller]") {
   bench.clock.advance(1ms);
   static_cast<void>(bench.reconcile(pod("b", "rs")));
   REQUIRE(bench.evictor.evicted == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("repair: an owner whose pod was not evicted gets its next chance soon", "[controller]") {
+  Bench bench(kEvict);
+  SECTION("as the webhook was away") {
+    bench.evictor.webhook = nullptr;
+  }
+  SECTION("as a disruption budget held") {
+    bench.evictor.answer = base::Error{base::ErrorCode::TooManyRequests, "budget"};
+  }
+  REQUIRE(bench.reconcile(pod("a", "rs")).kind == Outcome::Kind::RequeueAfter);
+  const auto probes = bench.evictor.probes.size();
+  bench.clock.advance(RepairReconciler::kLater - 1ms);
+  static_cast<void>(bench.reconcile(pod("b", "rs")));
+  REQUIRE(bench.evictor.probes.size() == probes);
+  bench.evictor.webhook = fakes::sidecar("envoy:1");
+  bench.evictor.answer = {};
+  bench.clock.advance(1ms);
+  REQUIRE(bench.reconcile(pod("b", "rs")).kind == Outcome::Kind::Done);
+  REQUIRE(bench.evictor.evicted.back() == "b");
+}
+
+TEST_CASE("repair: a dry run prints each pod once", "[controller]") {
+  Bench bench(kEvict, Run::Dry);
+  for (int round = 0; round < 3; ++round) {
+    static_cast<void>(bench.reconcile(pod("web", "rs")));
+    bench.clock.advance(10min);
+  }
+  REQUIRE(bench.world.lines() == std::vector<std::string>{"Pod shop/web: would report (missing)",
+                                                          "Pod shop/web: would evict (missing)"});
+  REQUIRE(bench.world.events().empty());
 }
 
 TEST_CASE("repair: evictions keep to the rate", "[controller]") {

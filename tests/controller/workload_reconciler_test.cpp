@@ -10,9 +10,12 @@ namespace {
 using base::Json;
 using runtime::Outcome;
 
+enum class Run { Dry, InEarnest };
+
 struct Bench {
-  explicit Bench(WorkloadOptions options = {})
-      : reconciler(world.surroundings(), server, std::move(options)) {}
+  explicit Bench(WorkloadOptions options = {}, Run run = Run::InEarnest)
+      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(), server,
+                   options) {}
 
   Outcome reconcile(const std::string& name) { return reconcile(name, server.cached(name)); }
 
@@ -139,7 +142,7 @@ TEST_CASE("workloads: conflicts on the way are no removals", "[controller]") {
 }
 
 TEST_CASE("workloads: rollouts are no removals", "[controller]") {
-  Bench bench({Rollout::WhenOutdated, {}});
+  Bench bench(WorkloadOptions{Rollout::WhenOutdated});
   bench.server.put(fakes::deployment("web"));
   for (int version = 1; version <= 6; ++version) {
     bench.world.set_template(fakes::sidecar("envoy:" + std::to_string(version)));
@@ -150,15 +153,15 @@ TEST_CASE("workloads: rollouts are no removals", "[controller]") {
 }
 
 TEST_CASE("workloads: a dry run prints each change once", "[controller]") {
-  std::vector<std::string> lines;
-  Bench bench({Rollout::Never, [&](const std::string& line) { lines.push_back(line); }});
+  Bench bench(WorkloadOptions{}, Run::Dry);
   bench.server.put(fakes::deployment("web"));
   const Json before = bench.server.get("web");
   for (int round = 0; round < 3; ++round) {
     static_cast<void>(bench.reconcile("web"));
     bench.server.put(before);  // The server writes nothing, but the status moves on.
   }
-  REQUIRE(lines == std::vector<std::string>{"Deployment shop/web: would inject (envoy)"});
+  REQUIRE(bench.world.lines() ==
+          std::vector<std::string>{"Deployment shop/web: would inject (envoy)"});
   REQUIRE(bench.world.events().empty());
 }
 

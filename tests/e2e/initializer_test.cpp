@@ -1,188 +1,102 @@
-// The control loop as a process on a real API server. No controller manager runs, so a workload's
-// generation is 1 when it was created and one more for every change of its spec: 2 means patched
-// exactly once.
+// Workload mode on a real API server, and what all modes share.
 
-#include <chrono>
-#include <csignal>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <httplib.h>
 
-#include "base/json.h"
-#include "codec/json.h"
-#include "tests/support/api_server.h"
-#include "tests/support/child_process.h"
-#include "tests/support/eventually.h"
-#include "tests/support/free_port.h"
-#include "tests/support/temp_dir.h"
+#include "base/base64.h"
+#include "tests/e2e/control_loop.h"
+#include "tests/support/fake_api.h"
+#include "tests/support/files.h"
 
 namespace injector::tests {
 namespace {
 
 using base::Json;
 
-ApiServer& server() {
-  static ApiServer instance;
-  return instance;
-}
-
-Json json(const std::string& text) {
-  auto parsed = codec::read_json(text);
-  if (!parsed) {
-    FAIL(parsed.error().message << ": " << text);
-  }
-  return std::move(parsed).value();
-}
-
-std::string template_text(const std::string& image) {
-  return "containers: [{name: envoy, image: '" + image + "'}]\n";
-}
-
-/// One replica. It dies with the case.
-class Replica {
+/// Somebody who does something while the API server works on the loop's first PATCH in a namespace:
+/// after the loop has read, and before the server writes. It is a webhook, called in between.
+class Intruder {
  public:
-  explicit Replica(const std::vector<std::string>& flags, const std::string& mode = "workloads")
-      : config_(dir_.write("template.yaml", template_text("envoy:1"))),
-        log_(dir_.file("log")),
-        port_(free_port()),
-        process_({command(flags, mode), log_, {}}) {}
-
-  [[nodiscard]] ChildProcess& process() { return process_; }
-
-  void set_template(const std::string& image) {
-    static_cast<void>(dir_.write("template.yaml", template_text(image)));
+  Intruder(std::string name_space, std::function<void()> deed)
+      : name_space_(std::move(name_space)),
+        deed_(std::move(deed)),
+        api_([this](const FakeApi::Request& request, FakeApi::Peer& peer) {
+          serve(request, peer);
+        }) {
+    const Json webhook(
+        {{"name", "intruder.example.com"},
+         {"clientConfig",
+          {{"url", api_.url() + "/"},
+           {"caBundle", base::base64_encode(read_file(TestCertificates::authority()))}}},
+         {"rules",
+          {{{"apiGroups", {"apps"}},
+            {"apiVersions", {"v1"}},
+            {"operations", {"UPDATE"}},
+            {"resources", {"deployments"}}}}},
+         {"admissionReviewVersions", {"v1"}},
+         {"sideEffects", "None"},
+         {"failurePolicy", "Fail"}});
+    const Json configuration({{"apiVersion", "admissionregistration.k8s.io/v1"},
+                              {"kind", "MutatingWebhookConfiguration"},
+                              {"metadata", {{"name", "intruder"}}},
+                              {"webhooks", Json::array({webhook})}});
+    REQUIRE(server().request("POST", kConfigurations, base::to_text(configuration)).status == 201);
   }
 
-  [[nodiscard]] std::string log() const { return tail(log_, 200); }
-
-  [[nodiscard]] std::string page(const std::string& path) const {
-    httplib::Client client("127.0.0.1", port_);
-    const auto answer = client.Get(path.c_str());
-    return answer ? answer->body : "";
+  ~Intruder() {
+    static_cast<void>(server().request("DELETE", std::string(kConfigurations) + "/intruder"));
   }
 
-  [[nodiscard]] bool shows(const std::string& line) const {
-    return page("/metrics").find(line + "\n") != std::string::npos;
+  Intruder(const Intruder&) = delete;
+  Intruder& operator=(const Intruder&) = delete;
+
+  /// The API server calls it from now on.
+  void wait_until_called(const Space& space) {
+    space.create("bell");
+    REQUIRE(eventually([&] {
+      space.patch(space.path("bell"), R"({"spec":{"replicas":)" + std::to_string(++rings_) + "}}");
+      return called_.load();
+    }));
+    REQUIRE(server().request("DELETE", space.path("bell")).status == 200);
   }
 
-  /// The value of a metric given by name and labels; 0 where it is not shown.
-  [[nodiscard]] double metric(const std::string& name) const {
-    const std::string text = page("/metrics");
-    const std::size_t at = text.find("\n" + name + " ");
-    return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size() + 2));
-  }
+  [[nodiscard]] bool struck() const { return struck_; }
+
+  static constexpr const char* kConfigurations =
+      "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
  private:
-  std::vector<std::string> command(const std::vector<std::string>& flags,
-                                   const std::string& mode) const {
-    std::vector<std::string> all{
-        INJ_BINARY, "initializer", "--kubeconfig",   server().kubeconfig_path(),
-        "--config", config_,       "--admin-listen", "127.0.0.1:" + std::to_string(port_),
-        "--mode",   mode};
-    all.insert(all.end(), flags.begin(), flags.end());
-    return all;
-  }
-
-  TempDir dir_;
-  std::string config_;
-  std::string log_;
-  int port_;
-  ChildProcess process_;
-};
-
-/// A namespace of its own for each case.
-class Space {
- public:
-  explicit Space(std::string name)
-      : name_(std::move(name)) {
-    const Json object = {
-        {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name_}}}};
-    REQUIRE(server().request("POST", "/api/v1/namespaces", base::to_text(object)).status == 201);
-  }
-
-  [[nodiscard]] std::vector<std::string> flags(std::vector<std::string> more) const {
-    more.insert(more.end(), {"-n", name_});
-    return more;
-  }
-
-  [[nodiscard]] std::string path(const std::string& name = "",
-                                 const std::string& plural = "deployments") const {
-    const std::string group = plural == "jobs" ? "batch" : "apps";
-    return "/apis/" + group + "/v1/namespaces/" + name_ + "/" + plural +
-           (name.empty() ? "" : "/" + name);
-  }
-
-  void create(const std::string& name) const {
-    const auto answer = server().request("POST", path(), base::to_text(deployment(name)));
-    INFO(answer.body);
-    REQUIRE(answer.status == 201);
-  }
-
-  [[nodiscard]] Json get(const std::string& name) const {
-    return json(server().request("GET", path(name)).body);
-  }
-
-  [[nodiscard]] std::size_t containers(const std::string& name) const {
-    const Json object = get(name);
-    const Json* list = base::find(object, "spec", "template", "spec", "containers");
-    return list == nullptr ? 0 : list->size();
-  }
-
-  [[nodiscard]] bool injected(const std::string& name) const { return containers(name) == 2; }
-
-  [[nodiscard]] std::int64_t generation(const std::string& name) const {
-    const Json object = get(name);
-    const Json* value = base::find(object, "metadata", "generation");
-    return value == nullptr ? 0 : value->get<std::int64_t>();
-  }
-
-  [[nodiscard]] std::string version(const std::string& name) const {
-    return std::string(base::text_of(base::find(get(name), "metadata", "resourceVersion")));
-  }
-
-  /// Takes the sidecar out as somebody would who applies the whole manifest again.
-  void take_out(const std::string& name) const {
-    REQUIRE(server().request("PUT", path(name), base::to_text(deployment(name))).status == 200);
-  }
-
-  [[nodiscard]] bool has_event(const std::string& reason, const std::string& name) const {
-    const Json list = json(server().request("GET", "/api/v1/namespaces/" + name_ + "/events").body);
-    for (const Json& event : *base::find(list, "items")) {
-      if (base::text_of(base::find(event, "reason")) == reason &&
-          base::text_of(base::find(event, "involvedObject", "name")) == name) {
-        return true;
-      }
+  void serve(const FakeApi::Request& request, FakeApi::Peer& peer) {
+    const Json review = codec::read_json(request.body).value();
+    called_ = true;
+    const bool loop = base::text_of(base::find(review, "request", "options", "fieldManager")) ==
+                      "envoy-initializer";
+    const bool here = base::text_of(base::find(review, "request", "namespace")) == name_space_;
+    if (loop && here && !struck_.exchange(true)) {
+      deed_();
     }
-    return false;
+    const Json answer(
+        {{"apiVersion", "admission.k8s.io/v1"},
+         {"kind", "AdmissionReview"},
+         {"response", {{"uid", *base::find(review, "request", "uid")}, {"allowed", true}}}});
+    peer.respond(200, base::to_text(answer), "Content-Type: application/json\r\n");
   }
 
-  [[nodiscard]] static Json pod_template() {
-    return json(R"({"metadata":{"labels":{"app":"web"},
-      "annotations":{"initializer.kubernetes.io/envoy":"true"}},
-      "spec":{"containers":[{"name":"app","image":"app:1"}]}})");
-  }
-
- private:
-  [[nodiscard]] static Json deployment(const std::string& name) {
-    Json object = json(R"({"apiVersion":"apps/v1","kind":"Deployment",
-      "spec":{"selector":{"matchLabels":{"app":"web"}}}})");
-    object["metadata"] = {{"name", name}};
-    object["spec"]["template"] = pod_template();
-    return object;
-  }
-
-  std::string name_;
+  const std::string name_space_;
+  const std::function<void()> deed_;
+  std::atomic<bool> called_ = false;
+  std::atomic<bool> struck_ = false;
+  int rings_ = 1;
+  FakeApi api_;  // Last: its threads use the others.
 };
 
-std::vector<std::string> names(const std::string& prefix, int count) {
-  std::vector<std::string> all;
-  for (int number = 0; number < count; ++number) {
-    all.push_back(prefix + std::to_string(number));
-  }
-  return all;
+std::string patches(const std::string& result) {
+  return R"(envoy_initializer_patches_total{result=")" + result + R"("})";
 }
 
 }  // namespace
@@ -336,26 +250,102 @@ TEST_CASE("initializer: of two replicas one works, and the other takes over", "[
   }
 }
 
-TEST_CASE("repair: a pod without its sidecar is reported, and kept while no webhook injects",
-          "[apiserver]") {
-  const Space space("repair");
-  Json pod = Space::pod_template();
-  pod["apiVersion"] = "v1";
-  pod["kind"] = "Pod";
-  pod["metadata"]["name"] = "lost";
-  pod["metadata"]["ownerReferences"] = json(R"([{"apiVersion":"apps/v1","kind":"ReplicaSet",
-    "name":"rs","uid":"2f5d3a52-0000-0000-0000-000000000000","controller":true}])");
-  const std::string pods = "/api/v1/namespaces/repair/pods";
-  const auto made = server().request("POST", pods, base::to_text(pod));
-  INFO(made.body);
-  REQUIRE(made.status == 201);
-  Replica replica(space.flags({"--repair", "evict"}), "repair");
-  REQUIRE(eventually([&] { return space.has_event("SidecarMissing", "lost"); }));
-  CHECK(replica.shows(R"(envoy_initializer_pods{state="missing"} 1)"));
-  REQUIRE(
-      eventually([&] { return replica.log().find("is the webhook there?") != std::string::npos; }));
-  CHECK(server().request("GET", pods + "/lost").status == 200);
-  CHECK(replica.process().stop() == 0);
+TEST_CASE("initializer: what somebody else writes in between is not lost", "[apiserver]") {
+  const Space space("conflict");
+  Intruder intruder("conflict", [&] {
+    static_cast<void>(
+        server().request("PATCH", space.path("web"),
+                         R"({"spec":{"template":{"spec":{"terminationGracePeriodSeconds":7}}}})",
+                         "application/strategic-merge-patch+json"));
+  });
+  intruder.wait_until_called(space);
+  Replica replica(space.flags({"--resources", "deployments"}));
+  space.create("web");
+  INFO(replica.log());
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  CHECK(intruder.struck());
+  const Json web = space.get("web");
+  CHECK(*base::find(web, "spec", "template", "spec", "terminationGracePeriodSeconds") == 7);
+  CHECK(space.generation("web") == 3);  // Made, changed by the other, patched by us.
+  CHECK(eventually([&] { return replica.metric(patches("done")) == 1; }));
+  CHECK(replica.metric(patches("conflict")) >= 1);
+}
+
+TEST_CASE("initializer: an object that goes in between is let go", "[apiserver]") {
+  const Space space("deleted");
+  Intruder intruder("deleted",
+                    [&] { static_cast<void>(server().request("DELETE", space.path("web"))); });
+  intruder.wait_until_called(space);
+  Replica replica(space.flags({"--resources", "deployments", "--resync", "1s"}));
+  space.create("web");
+  REQUIRE(eventually([&] { return replica.metric(patches("gone")) == 1; }));
+  CHECK(intruder.struck());
+  space.create("next");
+  REQUIRE(eventually([&] { return space.injected("next"); }));
+  CHECK(server().request("GET", space.path("web")).status == 404);
+  CHECK(eventually([&] { return replica.metric(patches("done")) == 1; }));
+  CHECK(replica.metric(patches("gone")) == 1);
+}
+
+TEST_CASE("initializer: cron jobs are patched, whatever version serves them", "[apiserver]") {
+  const Space space("cron");
+  Replica replica(space.flags({"--resources", "cronjobs"}));
+  Json job = json(R"({"apiVersion":"batch/v1beta1","kind":"CronJob","metadata":{"name":"nightly"},
+    "spec":{"schedule":"0 3 * * *"}})");
+  Json& pod = job["spec"]["jobTemplate"]["spec"]["template"];
+  pod = Space::pod_template();
+  pod["spec"]["restartPolicy"] = "Never";
+  space.post("cronjobs", job);
+  const auto containers = [&] {
+    const Json made = json(server().request("GET", space.path("nightly", "cronjobs")).body);
+    return base::find(made, "spec", "jobTemplate", "spec", "template", "spec", "containers")
+        ->size();
+  };
+  INFO(replica.log());
+  REQUIRE(eventually([&] { return containers() == 2; }));
+}
+
+TEST_CASE("initializer: the template may come from a ConfigMap, and is followed", "[apiserver]") {
+  const Space space("map");
+  Json map = json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"sidecar"}})");
+  map["data"]["config"] = template_text("envoy:1");
+  const std::string maps = "/api/v1/namespaces/map/configmaps";
+  REQUIRE(server().request("POST", maps, base::to_text(map)).status == 201);
+  Replica replica(
+      space.flags({"--resources", "deployments", "--configmap", "map/sidecar", "--rollout"}));
+  space.create("web");
+  const auto image = [&] {
+    const Json web = space.get("web");
+    const Json& list = *base::find(web, "spec", "template", "spec", "containers");
+    return list.size() == 2 ? list.at(1).at("image").get<std::string>() : "";
+  };
+  REQUIRE(eventually([&] { return image() == "envoy:1"; }));
+  map["data"]["config"] = template_text("envoy:2");
+  REQUIRE(server().request("PUT", maps + "/sidecar", base::to_text(map)).status == 200);
+  REQUIRE(eventually([&] { return image() == "envoy:2"; }));
+}
+
+TEST_CASE("initializer: a namespace that begins to ask is heard at once", "[apiserver]") {
+  const Space space("opt-in");
+  Replica replica(space.flags({"--resources", "deployments", "--resync", "0s"}));
+  Json silent = Space::deployment("web");
+  silent["spec"]["template"]["metadata"].erase("annotations");
+  space.post("deployments", silent);
+  const std::string looks = R"(workqueue_work_duration_seconds_count{name="deployments"})";
+  REQUIRE(eventually([&] { return replica.metric(looks) >= 1; }));
+  CHECK(space.generation("web") == 1);
+  space.patch("/api/v1/namespaces/opt-in",
+              R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}}})");
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  CHECK(space.generation("web") == 2);
+}
+
+TEST_CASE("initializer: without a webhook to repair after, auto means workloads", "[apiserver]") {
+  const Space space("auto");
+  Replica replica(space.flags({"--resources", "deployments"}), "auto");
+  space.create("web");
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  CHECK(replica.log().find("looking after workloads") != std::string::npos);
 }
 
 }  // namespace injector::tests

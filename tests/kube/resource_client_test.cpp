@@ -4,6 +4,7 @@
 #include <latch>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -294,6 +295,19 @@ TEST_CASE("discovery: what the server serves is told from what it does not", "[k
   CHECK(serves(*client, kDeployments, {}).error().code == ErrorCode::Forbidden);
   CHECK(served_cron_jobs(*client, {}).value().version == "v1beta1");
   CHECK(eviction_version(*client, {}).value() == "v1beta1");
+}
+
+TEST_CASE("discovery: servers before 1.13 do not know what a dry run is", "[kube]") {
+  const std::vector<std::pair<std::string, bool>> versions{
+      {R"("1","minor":"9")", false},  {R"("1","minor":"12")", false}, {R"("1","minor":"13")", true},
+      {R"("1","minor":"20+")", true}, {R"("2","minor":"0")", true},   {R"("","minor":"")", false}};
+  for (const auto& [version, known] : versions) {
+    FakeApi api([&body = version](const Asked& /*request*/, Peer& peer) {
+      peer.respond(200, R"({"major":)" + body + "}");
+    });
+    INFO(version);
+    CHECK(serves_dry_run(*client_of(api), {}).value() == known);
+  }
 }
 
 TEST_CASE("lease client: a lease is written with microseconds and under its version", "[kube]") {

@@ -134,6 +134,34 @@ TEST_CASE("manifests: images and labels carry the program's version", "[manifest
         std::string::npos);
 }
 
+TEST_CASE("manifests: the initializer has its verb, its name, and does not wait for itself",
+          "[manifests]") {
+  bool has_verb = false;
+  for (const Json& rule : manifest("initializer/rbac.yaml", "ClusterRole").at("rules")) {
+    if (rule.at("resources") == Json::array({"pods"})) {
+      has_verb = rule.at("verbs") == Json::array({"get", "list", "watch", "patch", "initialize"});
+    }
+  }
+  CHECK(has_verb);
+  const Json configuration =
+      manifest("initializer/initializerconfiguration.yaml", "InitializerConfiguration");
+  const Json& initializer = configuration.at("initializers").at(0);
+  CHECK(
+      output_of({"initializer", "--help"}).find("=" + initializer.at("name").get<std::string>()) !=
+      std::string::npos);
+  CHECK(initializer.at("rules").size() == 1);  // All of them would have to match.
+  const Json nobody = Json::array();
+  const Json deployment = manifest("initializer/deployment.yaml", "Deployment");
+  const Json* of_template =
+      base::find(deployment, "spec", "template", "metadata", "initializers", "pending");
+  REQUIRE(of_template != nullptr);
+  CHECK(*of_template == nobody);
+  const Json bootstrap = manifest("initializer/bootstrap.yaml", "Pod");
+  CHECK(*base::find(bootstrap, "metadata", "initializers", "pending") == nobody);
+  CHECK(bootstrap.at("spec").at("containers").at(0).at("args") ==
+        deployment.at("spec").at("template").at("spec").at("containers").at(0).at("args"));
+}
+
 TEST_CASE("manifests: every overlay says for whom it is and what it changes", "[manifests]") {
   std::size_t seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(manifest_path("overlays"))) {

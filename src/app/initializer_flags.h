@@ -1,0 +1,58 @@
+// The flags of the command initializer.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cluster.h"
+#include "app/command_line.h"
+#include "base/clock.h"
+#include "codec/template.h"
+#include "core/policy.h"
+
+namespace injector::app {
+
+/// Of our Lease, our Events, our fields, our webhook configuration.
+inline constexpr const char* kOurName = "envoy-initializer";
+
+struct InitializerFlags {
+  std::string mode = "auto";
+  std::string initializer_name = "envoy.initializer.kubernetes.io";
+  bool require_annotation = true;
+  std::string repair = "report";
+  double evict_per_minute = 6;
+  std::string config;
+  std::string config_map;
+  std::vector<std::string> resources{"deployments", "statefulsets", "daemonsets", "cronjobs"};
+  std::size_t workers = 2;
+  std::string resync = "30s";
+  // As kubelet and kube-scheduler have it. A waiting Pod costs one PATCH, so in initializer mode
+  // this is how many Pods a second the whole cluster can start.
+  double qps = 50;
+  int burst = 100;
+  bool leader_elect = false;
+  bool rollout = false;
+  bool dry_run = false;
+  std::string admin_listen = ":8080";
+  codec::TemplateOptions template_options;
+  ClusterFlags cluster;
+  PolicyFlags policy_flags;
+  LogFlags log;
+
+  void add_to(CLI::App& command);
+
+  [[nodiscard]] core::Policy policy() const;
+
+  [[nodiscard]] base::Duration resync_period() const { return parse_duration(resync); }
+
+ private:
+  void add_what(CLI::App& command);
+  void add_pods(CLI::App& command);
+  void add_how(CLI::App& command);
+};
+
+}  // namespace injector::app

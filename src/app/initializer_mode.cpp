@@ -1,0 +1,112 @@
+#include "app/initializer_mode.h"
+
+#include <map>
+#include <utility>
+
+#include "kube/discovery.h"
+
+namespace injector::app {
+namespace {
+
+// Repair is for clusters that have the webhook. Who may not even look has none to rely on.
+base::Result<Mode> mode_by_webhook(kube::RestClient& client, const std::stop_token& stop) {
+  const auto webhook = client.get({kube::kMutatingWebhookConfigurations, {}, kOurName, {}}, stop);
+  if (webhook) {
+    return Mode::Repair;
+  }
+  const base::ErrorCode code = webhook.error().code;
+  if (code == base::ErrorCode::NotFound || code == base::ErrorCode::Forbidden) {
+    return Mode::Workloads;
+  }
+  return webhook.error();
+}
+
+base::Result<Mode> find_mode(kube::RestClient& client, const std::string& wish,
+                             const std::stop_token& stop) {
+  static const std::map<std::string, Mode> kModes{
+      {"initializer", Mode::Initializer}, {"workloads", Mode::Workloads}, {"repair", Mode::Repair}};
+  if (const auto fixed = kModes.find(wish); fixed != kModes.end()) {
+    return fixed->second;
+  }
+  const auto initializers = kube::serves(client, kube::kInitializerConfigurations, stop);
+  if (!initializers) {
+    return initializers.error();
+  }
+  return initializers.value() ? Mode::Initializer : mode_by_webhook(client, stop);
+}
+
+base::Result<kube::Resource> resource_named(kube::RestClient& client, const std::string& name,
+                                            const std::stop_token& stop) {
+  static const std::map<std::string, kube::Resource> kFixed{{"deployments", kube::kDeployments},
+                                                            {"statefulsets", kube::kStatefulSets},
+                                                            {"daemonsets", kube::kDaemonSets},
+                                                            {"jobs", kube::kJobs}};
+  const auto found = kFixed.find(name);
+  return found != kFixed.end() ? found->second : kube::served_cron_jobs(client, stop);
+}
+
+base::Result<Task> workloads_task(kube::RestClient& client, const std::vector<std::string>& names,
+                                  const std::stop_token& stop) {
+  Task task{.mode = Mode::Workloads};
+  for (const std::string& name : names) {
+    auto resource = resource_named(client, name, stop);
+    if (!resource) {
+      return std::move(resource).error();
+    }
+    task.resources.push_back(std::move(resource).value());
+  }
+  return task;
+}
+
+base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& stop) {
+  auto version = kube::eviction_version(client, stop);
+  if (!version) {
+    return std::move(version).error();
+  }
+  return Task{.mode = Mode::Repair, .eviction_version = std::move(version).value()};
+}
+
+// Initializer mode does without: see controller/initializer_reconciler.h. Repair makes sure of the
+// webhook by a dry run; on a server that does not know what that is, it would make Pods.
+bool needs_dry_run(Mode mode, const InitializerFlags& flags) {
+  return (mode != Mode::Initializer && flags.dry_run) ||
+         (mode == Mode::Repair && flags.repair == "evict");
+}
+
+base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token& stop) {
+  const auto served = kube::serves_dry_run(client, stop);
+  if (!served) {
+    return served.error();
+  }
+  if (!served.value()) {
+    return base::Error{base::ErrorCode::NotFound,
+                       "--dry-run and --repair evict need an API server of 1.13 or later"};
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
+                             const std::stop_token& stop) {
+  const auto mode = find_mode(client, flags.mode, stop);
+  if (!mode) {
+    return mode.error();
+  }
+  if (needs_dry_run(mode.value(), flags)) {
+    if (auto checked = check_dry_run(client, stop); !checked) {
+      return std::move(checked).error();
+    }
+  }
+  switch (mode.value()) {
+    case Mode::Initializer:
+      break;
+    case Mode::Workloads:
+      return workloads_task(client, flags.resources, stop);
+    case Mode::Repair:
+      return repair_task(client, stop);
+  }
+  return Task{.mode = Mode::Initializer};
+}
+
+}  // namespace injector::app

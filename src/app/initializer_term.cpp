@@ -1,0 +1,142 @@
+#include "app/initializer_term.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/pod_state.h"
+
+namespace injector::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Duration kLook = 100ms;  // How soon another template or Namespace is acted on.
+
+template <class Reconciler>
+controller::ReconcileObject reconcile_with(Reconciler& reconciler) {
+  return [&reconciler](const std::string& key, const runtime::ObjectPtr& object,
+                       const std::stop_token& stop) {
+    return reconciler.reconcile(key, object, stop);
+  };
+}
+
+}  // namespace
+
+Term::Term(Context context, const Task& task)
+    : context_(std::move(context)) {
+  add_units(task);
+}
+
+void Term::run(const std::stop_token& stop) {
+  std::vector<std::jthread> threads;
+  threads.reserve(units_.size());
+  for (const Unit& unit : units_) {
+    threads.emplace_back([&loop = *unit.loop, &stop] { loop.run(stop); });
+  }
+  follow_surroundings(stop);
+}
+
+void Term::add_units(const Task& task) {
+  switch (task.mode) {
+    case Mode::Initializer:
+      add_initializer();
+      return;
+    case Mode::Workloads:
+      for (const kube::Resource& resource : task.resources) {
+        add_workload(resource);
+      }
+      return;
+    case Mode::Repair:
+      add_repair(task.eviction_version);
+      return;
+  }
+}
+
+void Term::add_workload(const kube::Resource& resource) {
+  Unit unit;
+  unit.patcher = patcher_of(resource);
+  unit.workloads = std::make_unique<controller::WorkloadReconciler>(
+      context_.surroundings, *unit.patcher, workload_options());
+  auto reconcile = reconcile_with(*unit.workloads);
+  add_loop(std::move(unit), resource, {}, std::move(reconcile));
+}
+
+void Term::add_initializer() {
+  Unit unit;
+  unit.patcher = patcher_of(kube::kPods);
+  unit.initializer = std::make_unique<controller::InitializerReconciler>(
+      context_.surroundings, *unit.patcher, context_.flags.initializer_name);
+  auto reconcile = reconcile_with(*unit.initializer);
+  add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}}, std::move(reconcile));
+}
+
+void Term::add_repair(const std::string& policy_version) {
+  Unit unit;
+  unit.evictor = std::make_unique<RestEvictor>(
+      context_.client,
+      kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.flags.dry_run});
+  unit.repair = std::make_unique<controller::RepairReconciler>(
+      context_.surroundings, *unit.evictor, context_.ambient.clock,
+      controller::RepairOptions{context_.flags.repair == "evict", context_.flags.evict_per_minute});
+  auto reconcile = reconcile_with(*unit.repair);
+  add_loop(std::move(unit), kube::kPods, {}, std::move(reconcile), core::trim_pod);
+}
+
+void Term::add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
+                    controller::ReconcileObject reconcile, runtime::Transform transform) {
+  kube::Selection selection;
+  selection.name_space = context_.flags.cluster.options.name_space;
+  selection.query = std::move(query);
+  unit.server =
+      std::make_unique<kube::ResourceClient>(context_.client, resource, std::move(selection));
+  controller::LoopOptions options = loop_options(resource);
+  options.transform = std::move(transform);
+  unit.loop = std::make_unique<controller::ObjectLoop>(*unit.server, std::move(options),
+                                                       std::move(reconcile), context_.ambient);
+  units_.push_back(std::move(unit));
+}
+
+std::unique_ptr<RestPatcher> Term::patcher_of(const kube::Resource& resource) const {
+  return std::make_unique<RestPatcher>(
+      context_.client, resource,
+      kube::WriteOptions{.dry_run = context_.flags.dry_run, .field_manager = kOurName});
+}
+
+controller::WorkloadOptions Term::workload_options() const {
+  controller::WorkloadOptions options;
+  options.rollout =
+      context_.flags.rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
+  return options;
+}
+
+controller::LoopOptions Term::loop_options(const kube::Resource& resource) const {
+  controller::LoopOptions options;
+  options.name = resource.plural;
+  options.kind = resource.kind;
+  options.workers = context_.flags.workers;
+  options.resync = context_.flags.resync_period();
+  options.metrics = runtime::QueueMetrics(context_.registry, resource.plural);
+  return options;
+}
+
+// What the decision depends on besides the object: when the template changes, everything is looked
+// at again; when a Namespace does, what is in it.
+void Term::follow_surroundings(const std::stop_token& stop) {
+  auto seen = context_.templates.current();
+  while (context_.ambient.sleeper.sleep(kLook, stop)) {
+    const auto namespaces = context_.namespaces.take_changed();
+    const auto before = std::exchange(seen, context_.templates.current());
+    for (const Unit& unit : units_) {
+      if (seen != before) {
+        unit.loop->enqueue_all();
+        continue;
+      }
+      for (const std::string& name : namespaces) {
+        unit.loop->enqueue_namespace(name);
+      }
+    }
+  }
+}
+
+}  // namespace injector::app
