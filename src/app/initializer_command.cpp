@@ -1,7 +1,7 @@
 // initializer: wires template, informers, reconcilers, leader election, admin port and signals.
 //
 // Threads: the caller's waits for signals; one runs the loops (or stands for election); each loop
-// has its own, see controller/object_loop.h.
+// has its own, see runtime/object_loop.h.
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,6 @@
 #include "codec/template_store.h"
 #include "controller/initializer_reconciler.h"
 #include "controller/metrics.h"
-#include "controller/object_loop.h"
 #include "controller/repair_reconciler.h"
 #include "controller/surroundings.h"
 #include "controller/workload_reconciler.h"
@@ -36,6 +35,7 @@
 #include "kube/lease_client.h"
 #include "runtime/event_recorder.h"
 #include "runtime/leader_election.h"
+#include "runtime/object_loop.h"
 #include "webhook/admin.h"
 #include "webhook/admission_metrics.h"
 #include "webhook/process_metrics.h"
@@ -230,11 +230,11 @@ class Term {
     std::unique_ptr<controller::InitializerReconciler> initializer;
     std::unique_ptr<controller::RepairReconciler> repair;
     std::unique_ptr<kube::ResourceClient> server;
-    std::unique_ptr<controller::ObjectLoop> loop;
+    std::unique_ptr<runtime::ObjectLoop> loop;
   };
 
   template <class Reconciler>
-  static controller::ReconcileObject reconcile_with(Reconciler& reconciler) {
+  static runtime::ReconcileObject reconcile_with(Reconciler& reconciler) {
     return [&reconciler](const std::string& key, const runtime::ObjectPtr& object,
                          const std::stop_token& stop) {
       return reconciler.reconcile(key, object, stop);
@@ -254,22 +254,22 @@ class Term {
   }
 
   void add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
-                controller::ReconcileObject reconcile,
+                runtime::ReconcileObject reconcile,
                 runtime::Transform transform = runtime::drop_managed_fields) {
     kube::Selection selection;
     selection.name_space = context_.flags.cluster.options.name_space;
     selection.query = std::move(query);
     unit.server =
         std::make_unique<kube::ResourceClient>(context_.client, resource, std::move(selection));
-    controller::LoopOptions options;
+    runtime::LoopOptions options;
     options.name = resource.plural;
     options.kind = resource.kind;
     options.workers = context_.flags.workers;
     options.resync = parse_duration(context_.flags.resync);
     options.metrics = runtime::QueueMetrics(context_.registry, resource.plural);
     options.transform = std::move(transform);
-    unit.loop = std::make_unique<controller::ObjectLoop>(*unit.server, std::move(options),
-                                                         std::move(reconcile), context_.ambient);
+    unit.loop = std::make_unique<runtime::ObjectLoop>(*unit.server, std::move(options),
+                                                      std::move(reconcile), context_.ambient);
     units_.push_back(std::move(unit));
   }
 

@@ -19,26 +19,26 @@
 #include "runtime/object.h"
 #include "runtime/queue_metrics.h"
 
-namespace injector::controller {
+namespace injector::runtime {
 
 struct LoopOptions {
   std::string name;  // In logs and metrics: "deployments".
   std::string kind;  // "Deployment".
   std::size_t workers = 1;
   base::Duration resync{0};  // 0: never.
-  runtime::QueueMetrics metrics;
-  runtime::Transform transform = runtime::drop_managed_fields;
+  QueueMetrics metrics;
+  Transform transform = drop_managed_fields;
 };
 
 /// `object` is null if it is gone. Called from several threads, for different keys.
-using ReconcileObject = std::function<runtime::Outcome(
-    const std::string& key, const runtime::ObjectPtr& object, const std::stop_token& stop)>;
+using ReconcileObject = std::function<Outcome(const std::string& key, const ObjectPtr& object,
+                                              const std::stop_token& stop)>;
 
 class ObjectLoop {
  public:
   /// `server` is not owned and outlives the loop.
-  ObjectLoop(runtime::ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
-             const runtime::Ambient& ambient);
+  ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
+             const Ambient& ambient);
 
   /// Works until `stop`. Called once.
   void run(const std::stop_token& stop);
@@ -54,9 +54,9 @@ class ObjectLoop {
   void resync_forever(const std::stop_token& stop);
 
   const base::Duration resync_;
-  const runtime::Ambient ambient_;
-  runtime::Informer informer_;
-  runtime::Controller controller_;
+  const Ambient ambient_;
+  Informer informer_;
+  Controller controller_;
 };
 
-}  // namespace injector::controller
+}  // namespace injector::runtime

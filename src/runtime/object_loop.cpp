@@ -1,35 +1,35 @@
-#include "controller/object_loop.h"
+#include "runtime/object_loop.h"
 
 #include <thread>
 #include <utility>
 
-namespace injector::controller {
+namespace injector::runtime {
 namespace {
 
-runtime::InformerOptions informer_options(const LoopOptions& loop) {
-  runtime::InformerOptions options;
+InformerOptions informer_options(const LoopOptions& loop) {
+  InformerOptions options;
   options.kind = loop.kind;
   options.transform = loop.transform;
   return options;
 }
 
 // The keys of what changed; the same version again is no change.
-runtime::Handler for_each_change(std::function<void(std::string key)> sink) {
+Handler for_each_change(std::function<void(std::string key)> sink) {
   return {
-      [sink](const runtime::Added& event) { sink(runtime::key_of(*event.object)); },
-      [sink](const runtime::Updated& event) {
+      [sink](const Added& event) { sink(key_of(*event.object)); },
+      [sink](const Updated& event) {
         if (event.before->resource_version != event.now->resource_version) {
-          sink(runtime::key_of(*event.now));
+          sink(key_of(*event.now));
         }
       },
-      [sink](const runtime::Deleted& event) { sink(runtime::key_of(*event.last)); },
+      [sink](const Deleted& event) { sink(key_of(*event.last)); },
   };
 }
 
 }  // namespace
 
-ObjectLoop::ObjectLoop(runtime::ListerWatcher& server, LoopOptions options,
-                       ReconcileObject reconcile, const runtime::Ambient& ambient)
+ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
+                       const Ambient& ambient)
     : resync_(options.resync),
       ambient_(ambient),
       informer_(server, informer_options(options), ambient),
@@ -51,8 +51,8 @@ void ObjectLoop::run(const std::stop_token& stop) {
 }
 
 void ObjectLoop::enqueue_all() {
-  for (const runtime::ObjectPtr& object : informer_.store().list()) {
-    controller_.enqueue(runtime::key_of(*object));
+  for (const ObjectPtr& object : informer_.store().list()) {
+    controller_.enqueue(key_of(*object));
   }
 }
 
@@ -65,4 +65,4 @@ void ObjectLoop::resync_forever(const std::stop_token& stop) {
   }
 }
 
-}  // namespace injector::controller
+}  // namespace injector::runtime
