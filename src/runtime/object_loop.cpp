@@ -40,19 +40,21 @@ ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObje
             return reconcile(key, informer_.store().get(key), stop);
           },
           ambient) {
-  informer_.add_handler(
-      for_each_change([this](std::string key) { controller_.enqueue(std::move(key)); }));
+  informer_.add_handler(for_each_change([this](std::string key) { enqueue(std::move(key)); }));
 }
 
 void ObjectLoop::run(const std::stop_token& stop) {
   const std::jthread follow([this, &stop] { informer_.run(stop); });
+  if (!informer_.wait_for_sync(stop)) {
+    return;
+  }
   const std::jthread resync([this, &stop] { resync_forever(stop); });
   controller_.run(stop);
 }
 
 void ObjectLoop::enqueue_all() {
   for (const ObjectPtr& object : informer_.store().list()) {
-    controller_.enqueue(key_of(*object));
+    enqueue(key_of(*object));
   }
 }
 

@@ -1,6 +1,7 @@
 // One kind of object, followed and reconciled: informer, queue of keys, workers.
 //   - a key is queued when its object appears, changes or goes, not when a relist or a resync sends
 //     the same version again;
+//   - nothing is reconciled before the first list is complete: no object means that it is gone;
 //   - every `resync` all keys are queued once more: nothing but the local copy is asked for that,
 //     so an object that is as it should be costs no request.
 
@@ -10,6 +11,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "runtime/ambient.h"
@@ -22,11 +24,11 @@
 namespace injector::runtime {
 
 struct LoopOptions {
-  std::string name;  // In logs and metrics: "deployments".
-  std::string kind;  // "Deployment".
+  std::string name{};  // In logs and metrics: "deployments".
+  std::string kind{};  // "Deployment".
   std::size_t workers = 1;
   base::Duration resync{0};  // 0: never.
-  QueueMetrics metrics;
+  QueueMetrics metrics{};    // None by default.
   Transform transform = drop_managed_fields;
 };
 
@@ -45,7 +47,11 @@ class ObjectLoop {
 
   // Any thread.
 
-  /// Looks at everything again: the template changed.
+  /// Has `key` reconciled, whether or not there is such an object: how what was left behind by
+  /// objects that went while nobody looked is found.
+  void enqueue(std::string key) { controller_.enqueue(std::move(key)); }
+
+  /// Looks at every object again: something they all depend on changed.
   void enqueue_all();
 
   [[nodiscard]] bool has_synced() const { return informer_.has_synced(); }
