@@ -33,7 +33,6 @@ struct Surroundings {
   base::Logger log;
 };
 
-/// Which object an Event is to be about.
-[[nodiscard]] runtime::ObjectReference reference_to(const base::Json& object);
+using runtime::reference_to;
 
 }  // namespace injector::controller

@@ -31,8 +31,8 @@ namespace injector::runtime {
 enum class EventType { Normal, Warning };
 
 struct EventRecorderOptions {
-  std::string component;  // source.component
-  std::string host;       // source.host; may be empty.
+  std::string component{};  // source.component
+  std::string host{};       // source.host; may be empty.
   std::size_t queue_limit = 1000;
   int tries = 12;
   base::Duration retry_delay{10'000};  // The first one is a random part of it.

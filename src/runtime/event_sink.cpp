@@ -1,6 +1,6 @@
-#include "controller/surroundings.h"
+#include "runtime/event_sink.h"
 
-namespace injector::controller {
+namespace injector::runtime {
 namespace {
 
 std::string text(const base::Json* value) {
@@ -9,8 +9,8 @@ std::string text(const base::Json* value) {
 
 }  // namespace
 
-runtime::ObjectReference reference_to(const base::Json& object) {
-  runtime::ObjectReference about;
+ObjectReference reference_to(const base::Json& object) {
+  ObjectReference about;
   about.api_version = text(base::find(object, "apiVersion"));
   about.kind = text(base::find(object, "kind"));
   about.name_space = text(base::find(object, "metadata", "namespace"));
@@ -20,4 +20,4 @@ runtime::ObjectReference reference_to(const base::Json& object) {
   return about;
 }
 
-}  // namespace injector::controller
+}  // namespace injector::runtime
