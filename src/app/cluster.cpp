@@ -1,6 +1,5 @@
 #include "app/cluster.h"
 
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,10 +52,6 @@ base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
   }
   return kube::RestClient::create(config.value(), std::move(rest));
 }
-
-RealAmbience::RealAmbience(base::Logger log)
-    : log_(std::move(log)),
-      seed_(std::random_device()()) {}
 
 RunningInformer::RunningInformer(kube::RestClient& client, kube::Resource resource,
                                  kube::Selection selection, runtime::InformerOptions options,

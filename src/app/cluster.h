@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -20,7 +19,7 @@
 #include "kube/rest_client.h"
 #include "runtime/ambient.h"
 #include "runtime/informer.h"
-#include "runtime/sleeper.h"
+#include "runtime/real_ambience.h"
 
 namespace injector::app {
 
@@ -38,19 +37,7 @@ struct ClusterFlags {
       prometheus::Registry* metrics) const;
 };
 
-/// The real clock, real waiting and a seed of this moment. Outlives the loops that use it.
-class RealAmbience {
- public:
-  explicit RealAmbience(base::Logger log);
-
-  [[nodiscard]] runtime::Ambient get() { return {clock_, sleeper_, log_, seed_}; }
-
- private:
-  base::SteadyClock clock_;
-  runtime::SteadySleeper sleeper_;
-  base::Logger log_;
-  std::uint64_t seed_;
-};
+using runtime::RealAmbience;
 
 /// An informer on its own thread, from construction to destruction.
 class RunningInformer {

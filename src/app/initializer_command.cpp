@@ -1,7 +1,7 @@
 // initializer: wires template, informers, reconcilers, leader election, admin port and signals.
 //
 // Threads: the caller's waits for signals; one runs the loops (or stands for election); each loop
-// has its own, see controller/object_loop.h.
+// has its own, see runtime/object_loop.h.
 
 #include <atomic>
 #include <chrono>
@@ -30,6 +30,7 @@
 #include "kube/lease_client.h"
 #include "runtime/event_recorder.h"
 #include "runtime/leader_election.h"
+#include "runtime/object_loop.h"
 #include "webhook/admin.h"
 #include "webhook/admission_metrics.h"
 #include "webhook/process_metrics.h"

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr base::Duration kLook = 100ms;  // How soon another template or Namespace is acted on.
 
 template <class Reconciler>
-controller::ReconcileObject reconcile_with(Reconciler& reconciler) {
+runtime::ReconcileObject reconcile_with(Reconciler& reconciler) {
   return [&reconciler](const std::string& key, const runtime::ObjectPtr& object,
                        const std::stop_token& stop) {
     return reconciler.reconcile(key, object, stop);
@@ -84,16 +84,16 @@ void Term::add_repair(const std::string& policy_version) {
 }
 
 void Term::add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
-                    controller::ReconcileObject reconcile, runtime::Transform transform) {
+                    runtime::ReconcileObject reconcile, runtime::Transform transform) {
   kube::Selection selection;
   selection.name_space = context_.flags.cluster.options.name_space;
   selection.query = std::move(query);
   unit.server =
       std::make_unique<kube::ResourceClient>(context_.client, resource, std::move(selection));
-  controller::LoopOptions options = loop_options(resource);
+  runtime::LoopOptions options = loop_options(resource);
   options.transform = std::move(transform);
-  unit.loop = std::make_unique<controller::ObjectLoop>(*unit.server, std::move(options),
-                                                       std::move(reconcile), context_.ambient);
+  unit.loop = std::make_unique<runtime::ObjectLoop>(*unit.server, std::move(options),
+                                                    std::move(reconcile), context_.ambient);
   units_.push_back(std::move(unit));
 }
 
@@ -110,8 +110,8 @@ controller::WorkloadOptions Term::workload_options() const {
   return options;
 }
 
-controller::LoopOptions Term::loop_options(const kube::Resource& resource) const {
-  controller::LoopOptions options;
+runtime::LoopOptions Term::loop_options(const kube::Resource& resource) const {
+  runtime::LoopOptions options;
   options.name = resource.plural;
   options.kind = resource.kind;
   options.workers = context_.flags.workers;

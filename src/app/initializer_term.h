@@ -15,13 +15,13 @@
 #include "app/rest_patcher.h"
 #include "codec/template_store.h"
 #include "controller/initializer_reconciler.h"
-#include "controller/object_loop.h"
 #include "controller/repair_reconciler.h"
 #include "controller/surroundings.h"
 #include "controller/workload_reconciler.h"
 #include "kube/resource_client.h"
 #include "kube/rest_client.h"
 #include "runtime/ambient.h"
+#include "runtime/object_loop.h"
 
 namespace injector::app {
 
@@ -52,7 +52,7 @@ class Term {
     std::unique_ptr<controller::InitializerReconciler> initializer{};
     std::unique_ptr<controller::RepairReconciler> repair{};
     std::unique_ptr<kube::ResourceClient> server{};
-    std::unique_ptr<controller::ObjectLoop> loop{};
+    std::unique_ptr<runtime::ObjectLoop> loop{};
   };
 
   void add_units(const Task& task);
@@ -60,11 +60,11 @@ class Term {
   void add_initializer();
   void add_repair(const std::string& policy_version);
   void add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
-                controller::ReconcileObject reconcile,
+                runtime::ReconcileObject reconcile,
                 runtime::Transform transform = runtime::drop_managed_fields);
   [[nodiscard]] std::unique_ptr<RestPatcher> patcher_of(const kube::Resource& resource) const;
   [[nodiscard]] controller::WorkloadOptions workload_options() const;
-  [[nodiscard]] controller::LoopOptions loop_options(const kube::Resource& resource) const;
+  [[nodiscard]] runtime::LoopOptions loop_options(const kube::Resource& resource) const;
   void follow_surroundings(const std::stop_token& stop);
 
   const Context context_;

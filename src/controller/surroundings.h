@@ -40,8 +40,7 @@ struct Surroundings {
   PrintLine dry_run{};
 };
 
-/// Which object an Event is to be about.
-[[nodiscard]] runtime::ObjectReference reference_to(const base::Json& object);
+using runtime::reference_to;
 
 /// "Deployment shop/web".
 [[nodiscard]] std::string describe(const runtime::ObjectReference& about);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "runtime/ambient.h"
 #include "runtime/queue_metrics.h"
 #include "runtime/rate_limited_queue.h"
@@ -37,6 +38,11 @@ struct Outcome {
 
   [[nodiscard]] static Outcome give_up(std::string why) {
     return {Kind::GiveUp, {}, std::move(why)};
+  }
+
+  /// Done, or to be retried because of its error.
+  [[nodiscard]] static Outcome of(const base::Result<void>& result) {
+    return result ? done() : retry(result.error().message);
   }
 
   Kind kind = Kind::Done;

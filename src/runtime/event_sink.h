@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace injector::runtime {
@@ -23,6 +24,9 @@ struct ObjectReference {
 
   friend bool operator==(const ObjectReference&, const ObjectReference&) = default;
 };
+
+/// The reference to an object as the API server sends it.
+[[nodiscard]] ObjectReference reference_to(const base::Json& object);
 
 /// A v1 Event as it should stand on the server.
 struct EventRecord {

@@ -10,7 +10,7 @@
 
 #include "controller/initializer_plan.h"
 #include "controller/initializer_reconciler.h"
-#include "controller/object_loop.h"
+#include "runtime/object_loop.h"
 #include "runtime/sleeper.h"
 #include "tests/controller/fake_initializer_api.h"
 #include "tests/controller/fakes.h"
@@ -58,8 +58,8 @@ struct RunningLoop {
             runtime::Ambient{clock, sleeper, base::Logger::silent(), 1}),
         thread([this](const std::stop_token& stop) { loop.run(stop); }) {}
 
-  static LoopOptions options(std::size_t workers) {
-    LoopOptions made;
+  static runtime::LoopOptions options(std::size_t workers) {
+    runtime::LoopOptions made;
     made.name = "pods";
     made.kind = "Pod";
     made.workers = workers;
@@ -70,7 +70,7 @@ struct RunningLoop {
   base::SteadyClock clock;
   runtime::SteadySleeper sleeper;
   InitializerReconciler reconciler;
-  ObjectLoop loop;
+  runtime::ObjectLoop loop;
   std::jthread thread;
 };
 

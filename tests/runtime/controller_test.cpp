@@ -45,6 +45,13 @@ TEST_CASE("controller: reconciles what is enqueued", "[runtime][threads]") {
   REQUIRE(seen == std::vector<std::string>{"ns/a", "ns/b"});
 }
 
+TEST_CASE("controller: the outcome of a failure is a retry that says why", "[runtime]") {
+  REQUIRE(Outcome::of({}).kind == Outcome::Kind::Done);
+  const Outcome failed = Outcome::of(fakes::error(base::ErrorCode::Conflict, "somebody was first"));
+  REQUIRE(failed.kind == Outcome::Kind::Retry);
+  REQUIRE(failed.why == "somebody was first");
+}
+
 TEST_CASE("controller: a retry comes back until it is done, then is forgotten",
           "[runtime][threads]") {
   fakes::Witness witness;

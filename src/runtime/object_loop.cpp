@@ -1,35 +1,35 @@
-#include "controller/object_loop.h"
+#include "runtime/object_loop.h"
 
 #include <thread>
 #include <utility>
 
-namespace injector::controller {
+namespace injector::runtime {
 namespace {
 
-runtime::InformerOptions informer_options(const LoopOptions& loop) {
-  runtime::InformerOptions options;
+InformerOptions informer_options(const LoopOptions& loop) {
+  InformerOptions options;
   options.kind = loop.kind;
   options.transform = loop.transform;
   return options;
 }
 
 // The keys of what changed; the same version again is no change.
-runtime::Handler for_each_change(std::function<void(std::string key)> sink) {
+Handler for_each_change(std::function<void(std::string key)> sink) {
   return {
-      [sink](const runtime::Added& event) { sink(runtime::key_of(*event.object)); },
-      [sink](const runtime::Updated& event) {
+      [sink](const Added& event) { sink(key_of(*event.object)); },
+      [sink](const Updated& event) {
         if (event.before->resource_version != event.now->resource_version) {
-          sink(runtime::key_of(*event.now));
+          sink(key_of(*event.now));
         }
       },
-      [sink](const runtime::Deleted& event) { sink(runtime::key_of(*event.last)); },
+      [sink](const Deleted& event) { sink(key_of(*event.last)); },
   };
 }
 
 }  // namespace
 
-ObjectLoop::ObjectLoop(runtime::ListerWatcher& server, LoopOptions options,
-                       ReconcileObject reconcile, const runtime::Ambient& ambient)
+ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
+                       const Ambient& ambient)
     : resync_(options.resync),
       ambient_(ambient),
       informer_(server, informer_options(options), ambient),
@@ -40,27 +40,29 @@ ObjectLoop::ObjectLoop(runtime::ListerWatcher& server, LoopOptions options,
             return reconcile(key, informer_.store().get(key), stop);
           },
           ambient) {
-  informer_.add_handler(
-      for_each_change([this](std::string key) { controller_.enqueue(std::move(key)); }));
+  informer_.add_handler(for_each_change([this](std::string key) { enqueue(std::move(key)); }));
 }
 
 void ObjectLoop::run(const std::stop_token& stop) {
   const std::jthread follow([this, &stop] { informer_.run(stop); });
+  if (!informer_.wait_for_sync(stop)) {
+    return;
+  }
   const std::jthread resync([this, &stop] { resync_forever(stop); });
   controller_.run(stop);
 }
 
 void ObjectLoop::enqueue_all() {
-  enqueue(informer_.store().list());
+  enqueue_each(informer_.store().list());
 }
 
 void ObjectLoop::enqueue_namespace(std::string_view name_space) {
-  enqueue(informer_.store().list_namespace(name_space));
+  enqueue_each(informer_.store().list_namespace(name_space));
 }
 
-void ObjectLoop::enqueue(const std::vector<runtime::ObjectPtr>& objects) {
-  for (const runtime::ObjectPtr& object : objects) {
-    controller_.enqueue(runtime::key_of(*object));
+void ObjectLoop::enqueue_each(const std::vector<ObjectPtr>& objects) {
+  for (const ObjectPtr& object : objects) {
+    enqueue(key_of(*object));
   }
 }
 
@@ -73,4 +75,4 @@ void ObjectLoop::resync_forever(const std::stop_token& stop) {
   }
 }
 
-}  // namespace injector::controller
+}  // namespace injector::runtime

@@ -1,0 +1,32 @@
+// The Ambient of a program: the real clock, real waiting and a seed of this moment.
+
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/ambient.h"
+#include "runtime/sleeper.h"
+
+namespace injector::runtime {
+
+/// Outlives the loops that use it.
+class RealAmbience {
+ public:
+  explicit RealAmbience(base::Logger log)
+      : log_(std::move(log)),
+        seed_(std::random_device()()) {}
+
+  [[nodiscard]] Ambient get() { return {clock_, sleeper_, log_, seed_}; }
+
+ private:
+  base::SteadyClock clock_;
+  SteadySleeper sleeper_;
+  base::Logger log_;
+  std::uint64_t seed_;
+};
+
+}  // namespace injector::runtime
