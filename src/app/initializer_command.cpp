@@ -233,11 +233,13 @@ class InitializerProcess {
     }
   }
 
-  // Stands for election again and again: a lease may be lost while the API server is away.
+  // Stands for election again and again: a lease may be lost while the API server is away. Modes do
+  // not compete: a lease is one mode's.
   void stand(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    kube::RestLeaseClient lease(*side_client_, client_->default_namespace(), kOurName);
+    const std::string name = fmt::format("{}-{}", kOurName, to_string(task_.mode));
+    kube::RestLeaseClient lease(*side_client_, client_->default_namespace(), name);
     runtime::LeaderElectionOptions options;
-    options.name = kOurName;
+    options.name = name;
     options.identity = identity();
     options.metrics = registry_.get();
     runtime::LeaderCallbacks callbacks;

@@ -23,10 +23,10 @@ base::Result<Mode> mode_by_webhook(kube::RestClient& client, const std::stop_tok
 
 base::Result<Mode> find_mode(kube::RestClient& client, const std::string& wish,
                              const std::stop_token& stop) {
-  static const std::map<std::string, Mode> kModes{
-      {"initializer", Mode::Initializer}, {"workloads", Mode::Workloads}, {"repair", Mode::Repair}};
-  if (const auto fixed = kModes.find(wish); fixed != kModes.end()) {
-    return fixed->second;
+  for (const Mode mode : {Mode::Initializer, Mode::Workloads, Mode::Repair}) {
+    if (wish == to_string(mode)) {
+      return mode;
+    }
   }
   const auto initializers = kube::serves(client, kube::kInitializerConfigurations, stop);
   if (!initializers) {
@@ -86,6 +86,18 @@ base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token
 }
 
 }  // namespace
+
+std::string_view to_string(Mode mode) {
+  switch (mode) {
+    case Mode::Initializer:
+      return "initializer";
+    case Mode::Workloads:
+      return "workloads";
+    case Mode::Repair:
+      return "repair";
+  }
+  return {};
+}
 
 base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
                              const std::stop_token& stop) {

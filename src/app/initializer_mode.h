@@ -4,6 +4,7 @@
 
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/initializer_flags.h"
@@ -18,6 +19,9 @@ enum class Mode {
   Workloads,    // Pod templates.
   Repair,       // Pods that missed the webhook.
 };
+
+/// As --mode names it.
+[[nodiscard]] std::string_view to_string(Mode mode);
 
 /// A mode and what the server has of that.
 struct Task {
