@@ -136,8 +136,9 @@ TEST_CASE("manifests: images and labels carry the program's version", "[manifest
 
 TEST_CASE("manifests: the initializer has its verb, its name, and does not wait for itself",
           "[manifests]") {
+  const Json role = manifest("initializer/rbac.yaml", "ClusterRole");
   bool has_verb = false;
-  for (const Json& rule : manifest("initializer/rbac.yaml", "ClusterRole").at("rules")) {
+  for (const Json& rule : role.at("rules")) {
     if (rule.at("resources") == Json::array({"pods"})) {
       has_verb = rule.at("verbs") == Json::array({"get", "list", "watch", "patch", "initialize"});
     }
