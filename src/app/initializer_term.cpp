@@ -68,7 +68,8 @@ void Term::add_initializer() {
   unit.initializer = std::make_unique<controller::InitializerReconciler>(
       context_.surroundings, *unit.patcher, context_.flags.initializer_name);
   auto reconcile = reconcile_with(*unit.initializer);
-  add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}}, std::move(reconcile));
+  add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}}, std::move(reconcile),
+           controller::trim_initialized);
 }
 
 void Term::add_repair(const std::string& policy_version) {

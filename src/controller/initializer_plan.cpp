@@ -7,6 +7,7 @@
 #include "core/inject.h"
 #include "core/render.h"
 #include "patch/directives.h"
+#include "runtime/object.h"
 
 namespace injector::controller {
 namespace {
@@ -84,6 +85,25 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
       break;
   }
   return release(pod, initializer, std::move(decision));
+}
+
+void trim_initialized(Json& pod) {
+  if (base::find(std::as_const(pod), "metadata", "initializers") != nullptr) {
+    runtime::drop_managed_fields(pod);
+    return;
+  }
+  Json kept = Json::object();
+  for (const char* field : {"apiVersion", "kind"}) {
+    if (const Json* value = base::find(std::as_const(pod), field)) {
+      kept[field] = *value;
+    }
+  }
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion"}) {
+    if (const Json* value = base::find(std::as_const(pod), "metadata", field)) {
+      kept["metadata"][field] = *value;
+    }
+  }
+  pod = std::move(kept);
 }
 
 InitializerPlan refuse_pod(const Json& pod, core::Reason reason, std::string why) {

@@ -40,4 +40,8 @@ struct InitializerPlan {
 [[nodiscard]] InitializerPlan refuse_pod(const base::Json& pod, core::Reason reason,
                                          std::string why);
 
+/// A runtime::Transform for caches of Pods: of those that wait for nobody, and of which a cluster
+/// has many, it leaves hardly more than the name.
+void trim_initialized(base::Json& pod);
+
 }  // namespace injector::controller

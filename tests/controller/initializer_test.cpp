@@ -64,6 +64,7 @@ struct RunningLoop {
     made.kind = "Pod";
     made.workers = workers;
     made.resync = base::Duration(1000);
+    made.transform = trim_initialized;
     return made;
   }
 
@@ -119,6 +120,20 @@ TEST_CASE("initializer plan: a pod that cannot be worked with is refused", "[con
   REQUIRE(base::text_of(base::find(made.patch, "metadata", "initializers", "result", "status")) ==
           "Failure");
   REQUIRE(base::find(made.patch, "metadata", "initializers", "pending") == nullptr);
+}
+
+TEST_CASE("initializer plan: the cache keeps of initialized pods their names only",
+          "[controller]") {
+  Json object = waiting({kOurs});
+  object["metadata"]["managedFields"] = Json::array({Json::object()});
+  const InitializerPlan before = plan(object);
+  trim_initialized(object);
+  REQUIRE(base::find(std::as_const(object), "metadata", "managedFields") == nullptr);
+  REQUIRE(base::same(plan(object).patch, before.patch));
+  object["metadata"].erase("initializers");
+  trim_initialized(object);
+  REQUIRE(base::same(object, fakes::json(R"({"apiVersion":"v1","kind":"Pod",
+    "metadata":{"name":"web","resourceVersion":"5"}})")));
 }
 
 TEST_CASE("initializer: the creator gets its pod with the sidecar", "[controller][threads]") {
