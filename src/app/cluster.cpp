@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codec/json.h"
+#include "kube/connect.h"
 
 namespace injector::app {
 namespace {
@@ -39,13 +40,9 @@ void ClusterFlags::add_to(CLI::App& command) {
 
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     prometheus::Registry* metrics) const {
-  auto config = kube::load_config(options, kube::Environment::of_process());
-  if (!config) {
-    return std::move(config).error();
-  }
   kube::RestOptions rest;
   rest.metrics = metrics;
-  return kube::RestClient::create(config.value(), std::move(rest));
+  return kube::connect(options, std::move(rest));
 }
 
 RunningInformer::RunningInformer(kube::RestClient& client, kube::Resource resource,
