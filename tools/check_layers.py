@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "cli": {"base", "core", "codec", "patch"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE)
+MAY_INCLUDE["examples"] = {"base", "codec", "runtime", "kube"}
 
 # Third-party headers that only the named folders may see.
 CONFINED = {
@@ -24,7 +25,7 @@ CONFINED = {
     "simdjson": {"codec"},
     "httplib.h": {"kube", "webhook"},
     "openssl/": {"core", "kube", "tls", "webhook"},
-    "CLI/": {"app"},
+    "CLI/": {"app", "examples"},
     "spdlog/": {"base"},
     "prometheus/": {"runtime", "kube", "webhook", "controller", "app"},
     "nlohmann/": {"base"},
@@ -33,10 +34,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def problems(root: pathlib.Path):
-    for path in sorted((root / "src").rglob("*")):
+    for path in sorted([*(root / "src").rglob("*"), *(root / "examples").rglob("*")]):
         if path.suffix not in {".h", ".cpp"}:
             continue
-        folder = path.relative_to(root / "src").parts[0]
+        place = path.relative_to(root).parts
+        folder = place[1] if place[0] == "src" else place[0]
         for target in INCLUDE.findall(path.read_text(encoding="utf-8")):
             top = target.split("/")[0]
             if top in MAY_INCLUDE and top != folder and top not in MAY_INCLUDE[folder]:

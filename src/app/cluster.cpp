@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codec/json.h"
+#include "kube/connect.h"
 
 namespace injector::app {
 namespace {
@@ -46,11 +47,7 @@ base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
 
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     kube::RestOptions rest) const {
-  auto config = kube::load_config(options, kube::Environment::of_process());
-  if (!config) {
-    return std::move(config).error();
-  }
-  return kube::RestClient::create(config.value(), std::move(rest));
+  return kube::connect(options, std::move(rest));
 }
 
 RunningInformer::RunningInformer(kube::RestClient& client, kube::Resource resource,

@@ -14,7 +14,7 @@ InformerOptions informer_options(const LoopOptions& loop) {
 }
 
 // The keys of what changed; the same version again is no change.
-Handler for_each_change(std::function<void(std::string key)> sink) {
+Handler for_each_change(const std::function<void(std::string key)>& sink) {
   return {
       [sink](const Added& event) { sink(key_of(*event.object)); },
       [sink](const Updated& event) {
