@@ -37,12 +37,12 @@ base::Result<Mode> find_mode(kube::RestClient& client, const std::string& wish,
 
 base::Result<kube::Resource> resource_named(kube::RestClient& client, const std::string& name,
                                             const std::stop_token& stop) {
-  static const std::map<std::string, kube::Resource> kFixed{{"deployments", kube::kDeployments},
-                                                            {"statefulsets", kube::kStatefulSets},
-                                                            {"daemonsets", kube::kDaemonSets},
-                                                            {"jobs", kube::kJobs}};
-  const auto found = kFixed.find(name);
-  return found != kFixed.end() ? found->second : kube::served_cron_jobs(client, stop);
+  static const std::map<std::string, kube::Resource> by_name{{"deployments", kube::kDeployments},
+                                                             {"statefulsets", kube::kStatefulSets},
+                                                             {"daemonsets", kube::kDaemonSets},
+                                                             {"jobs", kube::kJobs}};
+  const auto found = by_name.find(name);
+  return found != by_name.end() ? found->second : kube::served_cron_jobs(client, stop);
 }
 
 base::Result<Task> workloads_task(kube::RestClient& client, const std::vector<std::string>& names,

@@ -1,6 +1,8 @@
 #include "app/initializer_term.h"
 
 #include <chrono>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -19,6 +21,17 @@ runtime::ReconcileObject reconcile_with(Reconciler& reconciler) {
                        const std::stop_token& stop) {
     return reconciler.reconcile(key, object, stop);
   };
+}
+
+/// At what is in `namespaces`; null: at everything.
+void look_again(runtime::ObjectLoop& loop, const std::set<std::string>* namespaces) {
+  if (namespaces == nullptr) {
+    loop.enqueue_all();
+    return;
+  }
+  for (const std::string& name : *namespaces) {
+    loop.enqueue_namespace(name);
+  }
 }
 
 }  // namespace
@@ -129,13 +142,7 @@ void Term::follow_surroundings(const std::stop_token& stop) {
     const auto namespaces = context_.namespaces.take_changed();
     const auto before = std::exchange(seen, context_.templates.current());
     for (const Unit& unit : units_) {
-      if (seen != before) {
-        unit.loop->enqueue_all();
-        continue;
-      }
-      for (const std::string& name : namespaces) {
-        unit.loop->enqueue_namespace(name);
-      }
+      look_again(*unit.loop, seen == before ? &namespaces : nullptr);
     }
   }
 }

@@ -31,7 +31,7 @@ WorkloadReconciler::WorkloadReconciler(Surroundings surroundings, Patcher& patch
                                        WorkloadOptions options)
     : surroundings_(std::move(surroundings)),
       patcher_(patcher),
-      options_(std::move(options)) {}
+      options_(options) {}
 
 Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::ObjectPtr& object,
                                       const std::stop_token& stop) {

@@ -78,7 +78,7 @@ struct RunningLoop {
 TEST_CASE("initializer plan: one patch adds the sidecar and takes our entry out", "[controller]") {
   const InitializerPlan made = plan(waiting({kOurs, kOther}));
   REQUIRE(made.action == InitializerAction::Inject);
-  REQUIRE(base::same(*base::find(made.patch, "metadata", "initializers"),
+  REQUIRE(base::same(made.patch.at("metadata").at("initializers"),
                      fakes::json(R"({"pending":[{"$patch":"delete",
                        "name":"envoy.initializer.kubernetes.io"}]})")));
   REQUIRE(base::text_of(base::find(made.patch, "metadata", "resourceVersion")) == "5");
@@ -99,7 +99,7 @@ TEST_CASE("initializer plan: a pod that does not ask is let go as it is", "[cont
   const InitializerPlan made = plan(object);
   REQUIRE(made.action == InitializerAction::Release);
   REQUIRE(base::find(made.patch, "spec") == nullptr);
-  REQUIRE(base::find(made.patch, "metadata", "initializers", "pending")->size() == 1);
+  REQUIRE(made.patch.at("metadata").at("initializers").at("pending").size() == 1);
 }
 
 TEST_CASE("initializer plan: without the need for an annotation everybody gets it",

@@ -24,7 +24,7 @@ struct Bench {
   }
 
   [[nodiscard]] std::size_t containers(const std::string& name) const {
-    return base::find(server.get(name), "spec", "template", "spec", "containers")->size();
+    return server.get(name).at("spec").at("template").at("spec").at("containers").size();
   }
 
   fakes::World world;

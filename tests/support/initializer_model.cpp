@@ -90,7 +90,7 @@ bool mounts_what_is_not_there(const Json& pod) {
   for (std::size_t at = 0; list != nullptr && at < list->size(); ++at) {
     volumes.insert(base::text_of(base::find((*list)[at], "name")));
   }
-  for (const Json& container : *base::find(pod, "spec", "containers")) {
+  for (const Json& container : pod.at("spec").at("containers")) {
     const Json* mounts = base::find(container, "volumeMounts");
     for (std::size_t at = 0; mounts != nullptr && at < mounts->size(); ++at) {
       if (!volumes.contains(base::text_of(base::find((*mounts)[at], "name")))) {
