@@ -226,7 +226,8 @@ TEST_CASE("initializer: a killed API server costs nothing but time", "[apiserver
 TEST_CASE("initializer: of two replicas one works, and the other takes over", "[apiserver]") {
   const Space space("leaders");
   const auto flags = space.flags({"--resources", "deployments", "--leader-elect"});
-  const std::string leading = R"(leader_election_master_status{name="envoy-initializer-workloads"} 1)";
+  const std::string leading =
+      R"(leader_election_master_status{name="envoy-initializer-workloads"} 1)";
   auto one = std::make_unique<Replica>(flags);
   REQUIRE(eventually([&] { return one->shows(leading); }));
   Replica two(flags);
