@@ -135,7 +135,7 @@ base::Result<void> RepairReconciler::try_evict(const runtime::ObjectReference& a
   if (const auto proven = prove_webhook(about, tpl, stop); !proven) {
     return base::Error{base::ErrorCode::TooManyRequests, proven.error().message};
   }
-  const auto answer = evictor_.evict(about, stop);
+  auto answer = evictor_.evict(about, stop);
   surroundings_.metrics.count_eviction(result_of(answer));
   return answer;
 }
