@@ -29,7 +29,8 @@ using fakes::Recorder;
 using Strings = std::vector<std::string>;
 
 // An informer on a thread of its own, in front of a server that holds still until told otherwise.
-// Nothing waits: the clock jumps over every backoff.
+// Nothing waits: the clock jumps over every backoff. What handlers use is declared before it: they
+// run until it is gone.
 struct Bench {
   explicit Bench(InformerOptions options = {})
       : informer(server, std::move(options), Ambient{clock, sleeper, log.logger(), 3}) {}
@@ -57,8 +58,8 @@ struct Bench {
 };
 
 TEST_CASE("informer: holds what the server holds, and follows it", "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Bench bench;
   bench.server.create("a");
   bench.informer.add_handler(recorder.handler());
   bench.start_and_sync();
@@ -74,8 +75,8 @@ TEST_CASE("informer: holds what the server holds, and follows it", "[runtime][th
 }
 
 TEST_CASE("informer: the store is ahead of its handlers", "[runtime][threads]") {
-  Bench bench;
   fakes::Witness witness;
+  Bench bench;
   int seen = 0;
   bool ahead = true;
   bench.informer.add_handler({[&](const Added& event) {
@@ -98,12 +99,12 @@ TEST_CASE("informer: the store is ahead of its handlers", "[runtime][threads]") 
 
 TEST_CASE("informer: a late handler first hears of everything that is there",
           "[runtime][threads]") {
+  Recorder late;
   Bench bench;
   bench.server.create("a");
   bench.server.create("b");
   bench.start_and_sync();
 
-  Recorder late;
   const Subscription& subscription = bench.informer.add_handler(late.handler());
   REQUIRE(late.wait_for(2));
   bench.server.create("c");
@@ -115,9 +116,9 @@ TEST_CASE("informer: a late handler first hears of everything that is there",
 }
 
 TEST_CASE("informer: late handlers miss nothing and hear nothing twice", "[runtime][threads]") {
+  std::vector<std::unique_ptr<Recorder>> recorders;
   Bench bench;
   bench.start_and_sync();
-  std::vector<std::unique_ptr<Recorder>> recorders;
   {
     const std::jthread writer([&] {
       for (int count = 0; count < 300; ++count) {
@@ -140,10 +141,10 @@ TEST_CASE("informer: late handlers miss nothing and hear nothing twice", "[runti
 }
 
 TEST_CASE("informer: a slow handler does not hold up another", "[runtime][threads]") {
-  Bench bench;
   std::counting_semaphore<> gate(0);
-  bench.informer.add_handler({[&](const Added&) { gate.acquire(); }, {}, {}});
   Recorder quick;
+  Bench bench;
+  bench.informer.add_handler({[&](const Added&) { gate.acquire(); }, {}, {}});
   bench.informer.add_handler(quick.handler());
   bench.start_and_sync();
   for (int count = 0; count < 100; ++count) {
@@ -155,8 +156,8 @@ TEST_CASE("informer: a slow handler does not hold up another", "[runtime][thread
 }
 
 TEST_CASE("informer: a handler that throws is counted and goes on", "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Bench bench;
   Handler inner = recorder.handler();
   const Subscription& subscription =
       bench.informer.add_handler({[&](const Added& event) {
@@ -180,17 +181,17 @@ TEST_CASE("informer: a handler that throws is counted and goes on", "[runtime][t
 }
 
 TEST_CASE("informer: a subscription is synced when its handler is through", "[runtime][threads]") {
-  Bench bench;
-  bench.server.create("a");
   std::binary_semaphore inside(0);
   std::binary_semaphore gate(0);
+  Recorder recorder;
+  Bench bench;
+  bench.server.create("a");
   const Subscription& slow = bench.informer.add_handler({[&](const Added&) {
                                                            inside.release();
                                                            gate.acquire();
                                                          },
                                                          {},
                                                          {}});
-  Recorder recorder;
   bench.informer.add_handler(recorder.handler());
   bench.start_and_sync();
   inside.acquire();
@@ -216,14 +217,14 @@ TEST_CASE("informer: waiting for the sync ends with the stop", "[runtime][thread
 }
 
 TEST_CASE("informer: no handler is called after run returned", "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Recorder after;
+  Bench bench;
   bench.informer.add_handler(recorder.handler());
   bench.start_and_sync();
   bench.server.create("a");
   bench.finish();
   const Strings before = recorder.events();
-  Recorder after;
   bench.informer.add_handler(after.handler());
   bench.server.create("b");
   REQUIRE(recorder.events() == before);
@@ -259,9 +260,9 @@ TEST_CASE("informer: indexes are kept", "[runtime][threads]") {
 }
 
 TEST_CASE("informer: handlers for keys get the key of whatever happened", "[runtime][threads]") {
-  Bench bench;
   fakes::Witness witness;
   Strings keys;
+  Bench bench;
   bench.informer.add_handler(for_each_key(
       [&](std::string key) { witness.change([&] { keys.push_back(std::move(key)); }); }));
   bench.start_and_sync();
@@ -273,8 +274,8 @@ TEST_CASE("informer: handlers for keys get the key of whatever happened", "[runt
 }
 
 TEST_CASE("scenario: what happened while the watch was down is found", "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Bench bench;
   bench.informer.add_handler(recorder.handler());
   bench.server.create("kept");
   bench.server.create("gone");
@@ -305,8 +306,8 @@ TEST_CASE("scenario: what happened while the watch was down is found", "[runtime
 
 TEST_CASE("scenario: an event lost for good is made up for by the next list",
           "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Bench bench;
   bench.informer.add_handler(recorder.handler());
   bench.server.create("a");
   bench.start_and_sync();
@@ -320,8 +321,8 @@ TEST_CASE("scenario: an event lost for good is made up for by the next list",
 
 TEST_CASE("scenario: nothing goes back in time when a replica lists an old state",
           "[runtime][threads]") {
-  Bench bench;
   Recorder recorder;
+  Bench bench;
   bench.informer.add_handler(recorder.handler());
   bench.server.create("a");
   bench.start_and_sync();
@@ -335,8 +336,8 @@ TEST_CASE("scenario: nothing goes back in time when a replica lists an old state
 }
 
 TEST_CASE("scenario: the store converges through every fault", "[runtime][threads]") {
-  Bench bench(InformerOptions{"Pod", drop_managed_fields, {}, base::Duration(0), 3});
   Recorder recorder;
+  Bench bench(InformerOptions{"Pod", drop_managed_fields, {}, base::Duration(0), 3});
   bench.informer.add_handler(recorder.handler());
   bench.start_and_sync();
   {
