@@ -238,11 +238,12 @@ TEST_CASE("informer: resync repeats every object with its version", "[runtime][t
   server.create("a");
   InformerOptions options;
   options.resync_period = 1ms;  // Less than allowed.
-  Informer informer(server, options, Ambient{clock, sleeper, base::Logger::silent(), 1});
   Recorder recorder;
+  Informer informer(server, options, Ambient{clock, sleeper, base::Logger::silent(), 1});
   informer.add_handler(recorder.handler());
   std::jthread thread([&](const std::stop_token& stop) { informer.run(stop); });
   REQUIRE(recorder.wait_for(1));
+  REQUIRE(informer.wait_for_sync({}));  // What is just being told is left out by a resync.
 
   REQUIRE(sleeper.wake_one() == 1s);
   REQUIRE(recorder.wait_for(2));
