@@ -19,7 +19,6 @@
 #include "kube/rest_client.h"
 #include "runtime/ambient.h"
 #include "runtime/informer.h"
-#include "runtime/real_ambience.h"
 
 namespace injector::app {
 
@@ -36,8 +35,6 @@ struct ClusterFlags {
   [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
       prometheus::Registry* metrics) const;
 };
-
-using runtime::RealAmbience;
 
 /// An informer on its own thread, from construction to destruction.
 class RunningInformer {

@@ -20,9 +20,9 @@
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
 #include "app/initializer_term.h"
-#include "app/signals.h"
 #include "app/template_file.h"
 #include "base/mutex.h"
+#include "base/signals.h"
 #include "codec/template_store.h"
 #include "controller/metrics.h"
 #include "controller/surroundings.h"
@@ -31,6 +31,7 @@
 #include "runtime/event_recorder.h"
 #include "runtime/leader_election.h"
 #include "runtime/object_loop.h"
+#include "runtime/real_ambience.h"
 #include "webhook/admin.h"
 #include "webhook/admission_metrics.h"
 #include "webhook/process_metrics.h"
@@ -69,7 +70,7 @@ class Printer {
 class InitializerProcess {
  public:
   InitializerProcess(const InitializerFlags& flags, const base::Logger& log,
-                     const SignalQueue& signals)
+                     const base::SignalQueue& signals)
       : flags_(flags),
         log_(log),
         signals_(signals),
@@ -172,10 +173,10 @@ class InitializerProcess {
   void wait_for_stop() {
     while (!failed_) {
       const auto signal = signals_.wait(kServerRetry);
-      if (signal == Signal::Stop) {
+      if (signal == base::Signal::Stop) {
         return;
       }
-      if (signal == Signal::Reload && template_file_) {
+      if (signal == base::Signal::Reload && template_file_) {
         template_file_->reload_now();
       }
     }
@@ -278,8 +279,8 @@ class InitializerProcess {
 
   const InitializerFlags& flags_;
   const base::Logger& log_;
-  const SignalQueue& signals_;
-  RealAmbience ambience_;
+  const base::SignalQueue& signals_;
+  runtime::RealAmbience ambience_;
   codec::TemplateStore templates_;
   std::shared_ptr<prometheus::Registry> registry_;
   controller::Metrics metrics_;
@@ -311,7 +312,7 @@ void add_initializer_command(CLI::App& app, Chosen& chosen) {
       "the\ntemplate file again.");
   command.callback([flags, &chosen] {
     chosen.work = [flags] {
-      const SignalQueue signals;  // Before any thread.
+      const base::SignalQueue signals;  // Before any thread.
       const base::Logger log = flags->log.get();
       return InitializerProcess(*flags, log, signals).run();
     };

@@ -9,10 +9,10 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "app/signals.h"
 #include "codec/json.h"
 #include "core/pod_state.h"
 #include "core/status.h"
+#include "runtime/real_ambience.h"
 
 namespace injector::app {
 namespace {
@@ -125,7 +125,7 @@ int run_status(const StatusFlags& flags) {
   if (!tpl) {
     return fail(tpl.error());
   }
-  RealAmbience ambience(base::Logger(base::LogFormat::Text, base::LogLevel::Warn));
+  runtime::RealAmbience ambience(base::Logger(base::LogFormat::Text, base::LogLevel::Warn));
   const core::Policy policy = flags.policy.get();
   const std::string name_space =
       flags.name_space.empty() ? client.value()->default_namespace() : flags.name_space;

@@ -11,13 +11,14 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "app/signals.h"
 #include "app/template_file.h"
 #include "app/webhook_certificate.h"
 #include "app/webhook_flags.h"
+#include "base/signals.h"
 #include "codec/template_store.h"
 #include "kube/event_sink.h"
 #include "runtime/event_recorder.h"
+#include "runtime/real_ambience.h"
 #include "webhook/admin.h"
 #include "webhook/admission.h"
 #include "webhook/admission_metrics.h"
@@ -74,7 +75,8 @@ void add_checks(webhook::Health& health, const codec::TemplateStore& templates,
 
 class WebhookProcess {
  public:
-  WebhookProcess(const WebhookFlags& flags, const base::Logger& log, const SignalQueue& signals)
+  WebhookProcess(const WebhookFlags& flags, const base::Logger& log,
+                 const base::SignalQueue& signals)
       : flags_(flags),
         log_(log),
         signals_(signals),
@@ -202,10 +204,10 @@ class WebhookProcess {
     while (true) {
       const auto signal = signals_.wait(kTick);
       certificate_.get().warn_if_expiring(std::chrono::system_clock::now());
-      if (signal == Signal::Stop) {
+      if (signal == base::Signal::Stop) {
         return;
       }
-      if (signal == Signal::Reload) {
+      if (signal == base::Signal::Reload) {
         reload();
       }
     }
@@ -241,7 +243,7 @@ class WebhookProcess {
       if (left <= 0ms) {
         return false;
       }
-      if (signals_.wait(left) == Signal::Stop) {
+      if (signals_.wait(left) == base::Signal::Stop) {
         return true;
       }
     }
@@ -249,12 +251,12 @@ class WebhookProcess {
 
   const WebhookFlags& flags_;
   const base::Logger& log_;
-  const SignalQueue& signals_;
+  const base::SignalQueue& signals_;
   codec::TemplateStore templates_;
   std::shared_ptr<prometheus::Registry> registry_;
   webhook::AdmissionMetrics admission_metrics_;
   webhook::Health health_;
-  RealAmbience ambience_;
+  runtime::RealAmbience ambience_;
   std::unique_ptr<TemplateFile> template_file_;
   Following following_;
   WebhookCertificate certificate_;
@@ -279,7 +281,7 @@ void add_webhook_command(CLI::App& app, Chosen& chosen) {
       "certificate again.");
   command.callback([flags, &chosen] {
     chosen.work = [flags] {
-      const SignalQueue signals;  // Before any thread.
+      const base::SignalQueue signals;  // Before any thread.
       const base::Logger log = flags->log.get();
       return WebhookProcess(*flags, log, signals).run();
     };
