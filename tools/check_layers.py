@@ -21,7 +21,6 @@ MAY_INCLUDE["examples"] = {"base", "codec", "runtime", "kube"}
 
 # Third-party headers that only the named folders may see.
 CONFINED = {
-    "yaml-cpp/": {"codec"},
     "simdjson": {"codec"},
     "httplib.h": {"kube", "webhook"},
     "openssl/": {"core", "kube", "tls", "webhook"},

@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 
 constexpr int kAttempts = 5;  // At one step, where other replicas get in first.
 const kube::WriteOptions kWrite{.field_manager = "envoy-initializer"};
+const kube::Resource kValidatingWebhookConfigurations{"admissionregistration.k8s.io", "v1",
+                                                      "validatingwebhookconfigurations",
+                                                      "ValidatingWebhookConfiguration", false};
 
 struct DataKey {
   const char* name;
@@ -159,6 +162,8 @@ Result<void> CertificateKeeper::step(const std::stop_token& stop) {
 Result<void> CertificateKeeper::try_step(const std::stop_token& stop) {
   auto configuration = client_.get(
       {kube::kMutatingWebhookConfigurations, "", options_.webhook_configuration, ""}, stop);
+  auto validating =
+      client_.get({kValidatingWebhookConfigurations, "", options_.webhook_configuration, ""}, stop);
   auto trusted =
       configuration ? trusted_by(configuration.value()) : std::vector<tls::Certificate>();
   forget_all_but(trusted);
@@ -175,6 +180,9 @@ Result<void> CertificateKeeper::try_step(const std::stop_token& stop) {
     return stored;
   }
   auto published = publish(std::move(configuration), plan.value(), stop);
+  if (published) {
+    published = publish_validating(std::move(validating), plan.value(), stop);
+  }
   if (auto served = serve(plan.value()); !served) {
     return served;
   }
@@ -234,19 +242,58 @@ Result<void> CertificateKeeper::publish(Result<Json> configuration,
   if (!configuration) {
     return base::annotate(std::move(configuration).error(), "read the webhook configuration");
   }
-  if (set_bundle(configuration.value(), plan.content.ca_crt)) {
-    auto written = client_.update(
-        {kube::kMutatingWebhookConfigurations, "", options_.webhook_configuration, ""},
-        configuration.value(), kWrite, stop);
-    if (!written) {
-      return base::annotate(std::move(written).error(), "write the caBundle");
-    }
-    ambient_.log.info("caBundle written", {{"configuration", options_.webhook_configuration},
-                                           {"authorities", plan.authorities.size()}});
+  auto written = write_bundle(kube::kMutatingWebhookConfigurations,
+                              std::move(configuration).value(), plan, stop);
+  if (!written) {
+    return written;
   }
   for (const tls::Certificate& authority : plan.authorities) {
     trusted_since_.emplace(authority.fingerprint(), ambient_.clock.now());
   }
+  return {};
+}
+
+// Fails only for a lost race, which is worth another try.
+Result<void> CertificateKeeper::publish_validating(Result<Json> configuration,
+                                                   const tls::CertificatePlan& plan,
+                                                   const std::stop_token& stop) {
+  if (!configuration) {
+    note_validating(configuration.error());
+    return {};
+  }
+  auto written =
+      write_bundle(kValidatingWebhookConfigurations, std::move(configuration).value(), plan, stop);
+  if (!written && lost_race(written.error())) {
+    return written;
+  }
+  note_validating(written ? base::Error{} : written.error());
+  return {};
+}
+
+// It may be missing, and there is nothing to say of that.
+void CertificateKeeper::note_validating(const base::Error& error) {
+  const bool said = error.message.empty() || error.message == validating_failure_ ||
+                    error.code == ErrorCode::NotFound || error.code == ErrorCode::Cancelled;
+  validating_failure_ = error.message;
+  if (!said) {
+    ambient_.log.warn("validating webhook configuration not kept", {{"error", error.message}});
+  }
+}
+
+Result<void> CertificateKeeper::write_bundle(const kube::Resource& kind, Json configuration,
+                                             const tls::CertificatePlan& plan,
+                                             const std::stop_token& stop) {
+  if (!set_bundle(configuration, plan.content.ca_crt)) {
+    return {};
+  }
+  auto written =
+      client_.update({kind, "", options_.webhook_configuration, ""}, configuration, kWrite, stop);
+  if (!written) {
+    return base::annotate(std::move(written).error(), "write the caBundle");
+  }
+  ambient_.log.info("caBundle written", {{"kind", kind.kind},
+                                         {"configuration", options_.webhook_configuration},
+                                         {"authorities", plan.authorities.size()}});
   return {};
 }
 

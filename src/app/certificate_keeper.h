@@ -1,16 +1,20 @@
-// --manage-certs: keeps the Secret, the webhook configuration's caBundle and the certificate in
+// --manage-certs: keeps the Secret, the webhook configurations' caBundles and the certificate in
 // service in step, as tls/managed_certificates.h decides. Every replica runs one; none leads.
 //
-// A step reads the webhook configuration, then the Secret, then writes the Secret (create, or
-// update at the version read), then the caBundle (update at the version read), then serves.
+// A step reads the webhook configurations, then the Secret, then writes the Secret (create, or
+// update at the version read), then the caBundles (update at the version read), then serves.
 // Whoever loses a race starts over.
+//
+// There are two configurations of one name. The mutating one must be there, and what its webhooks
+// trust decides when a new CA is used. The validating one may be missing, or not be ours to touch:
+// it is brought into step where it can be, and stops nothing. In both, every webhook is kept.
 //
 // The order of the reads matters. Every caBundle was written after the Secret it comes from. So a
 // Secret read after a configuration is at least as new as that configuration's caBundle, and a
 // write at that configuration's version can never take a newer CA out again, however long this
 // replica was asleep in between.
 //
-// What it needs of the API server: get and update of the Secret and of the configuration, both by
+// What it needs of the API server: get and update of the Secret and of the configurations, all by
 // name, and create of Secrets in the namespace (which RBAC cannot limit to a name).
 
 #pragma once
@@ -88,6 +92,14 @@ class CertificateKeeper {
   [[nodiscard]] base::Result<void> publish(base::Result<base::Json> configuration,
                                            const tls::CertificatePlan& plan,
                                            const std::stop_token& stop);
+  [[nodiscard]] base::Result<void> publish_validating(base::Result<base::Json> configuration,
+                                                      const tls::CertificatePlan& plan,
+                                                      const std::stop_token& stop);
+  [[nodiscard]] base::Result<void> write_bundle(const kube::Resource& kind,
+                                                base::Json configuration,
+                                                const tls::CertificatePlan& plan,
+                                                const std::stop_token& stop);
+  void note_validating(const base::Error& error);
   [[nodiscard]] base::Result<void> serve(const tls::CertificatePlan& plan);
   [[nodiscard]] bool settled(const tls::Certificate& authority) const;
   void forget_all_but(const std::vector<tls::Certificate>& trusted);
@@ -103,6 +115,7 @@ class CertificateKeeper {
   std::optional<tls::StoredCertificates> remembered_;
   std::map<std::string, base::TimePoint> trusted_since_;  // By fingerprint, as seen from here.
   std::optional<InService> in_service_;
+  std::string validating_failure_;  // Logged once as long as it lasts.
 
   mutable base::Mutex mutex_;
   bool ready_ INJ_GUARDED_BY(mutex_) = false;

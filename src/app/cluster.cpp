@@ -1,10 +1,13 @@
 #include "app/cluster.h"
 
+#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/inputs.h"
 #include "codec/json.h"
+#include "codec/template.h"
 #include "kube/connect.h"
 
 namespace injector::app {
@@ -12,20 +15,45 @@ namespace {
 
 using base::Json;
 
-// What is left of a Namespace: its name, and whether it says anything about the sidecar.
-void trim_namespace(Json& object, const std::string& key) {
-  Json metadata = Json::object();
-  for (const char* field : {"name", "uid", "resourceVersion"}) {
-    if (const Json* value = base::find(std::as_const(object), "metadata", field)) {
-      metadata[field] = *value;
-    }
+base::Error with_way_out(base::Error error) {
+  if (error.code == base::ErrorCode::Forbidden) {
+    error.message += "; give the template with --config FILE or --configmap NS/NAME";
   }
-  for (const char* map : {"labels", "annotations"}) {
-    if (const Json* value = base::find(std::as_const(object), "metadata", map, key)) {
-      metadata[map] = Json::object({{key, *value}});
-    }
+  return error;
+}
+
+base::Result<FoundTemplate> template_of_file(const TemplateChoice& choice) {
+  auto text = cli::read_input(choice.file, std::cin);
+  if (!text) {
+    return base::annotate(std::move(text).error(), "load template");
   }
-  object = Json::object({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", metadata}});
+  auto tpl = codec::parse_template(text.value(), choice.file, choice.options);
+  return tpl ? base::Result<FoundTemplate>({std::move(tpl).value(), "file " + choice.file, {}})
+             : std::move(tpl).error();
+}
+
+base::Result<FoundTemplate> template_of_object(const Json& object, const ObjectName& name,
+                                               const codec::TemplateOptions& options) {
+  const std::string source = fmt::format("configmap {}/{}", name.name_space, name.name);
+  auto tpl = codec::parse_template(codec::write_json(object), source, options);
+  return tpl ? base::Result<FoundTemplate>({std::move(tpl).value(), source, {}})
+             : std::move(tpl).error();
+}
+
+// Nobody named a ConfigMap, and the usual one cannot be had: why decides what that means.
+base::Result<FoundTemplate> template_without_config_map(base::Error why) {
+  constexpr const char* kBuiltIn = "built-in template";
+  if (why.code == base::ErrorCode::NotFound) {
+    return FoundTemplate{codec::default_template(), kBuiltIn,
+                         fmt::format("the cluster has no configmap {}", kTemplateConfigMap)};
+  }
+  if (why.code != base::ErrorCode::Forbidden) {
+    return why;
+  }
+  return FoundTemplate{
+      codec::default_template(), kBuiltIn,
+      fmt::format("the cluster's own is not known: {}", with_way_out(std::move(why)).message),
+      false};
 }
 
 }  // namespace
@@ -48,16 +76,6 @@ base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     kube::RestOptions rest) const {
   return kube::connect(options, std::move(rest));
-}
-
-RunningInformer::RunningInformer(kube::RestClient& client, kube::Resource resource,
-                                 kube::Selection selection, runtime::InformerOptions options,
-                                 const runtime::Ambient& ambient)
-    : server_(client, std::move(resource), std::move(selection)),
-      informer_(server_, std::move(options), ambient) {}
-
-void RunningInformer::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { informer_.run(stop); });
 }
 
 base::Result<ObjectName> parse_object_name(const std::string& text,
@@ -87,76 +105,49 @@ base::Result<core::Template> fetch_template(kube::RestClient& client, const std:
   return codec::parse_template(codec::write_json(object.value()), "configmap " + name, options);
 }
 
-TemplateConfigMap::TemplateConfigMap(kube::RestClient& client, const ObjectName& name,
-                                     codec::TemplateStore& templates,
-                                     const runtime::Ambient& ambient)
-    : origin_(fmt::format("configmap {}/{}", name.name_space, name.name)),
-      templates_(templates),
-      running_(client, kube::kConfigMaps,
-               {.name_space = name.name_space, .field_selector = "metadata.name=" + name.name},
-               {.kind = "ConfigMap"}, ambient) {
-  running_.informer().add_handler({
-      .on_add = [this](const runtime::Added& event) { load(*event.object); },
-      .on_update =
-          [this](const runtime::Updated& event) {
-            if (event.before->resource_version != event.now->resource_version) {
-              load(*event.now);
-            }
-          },
-      .on_delete =
-          [this](const runtime::Deleted&) {
-            templates_.report_failure({base::ErrorCode::NotFound, origin_ + " was deleted"});
-          },
-  });
-  running_.start();
-}
-
-void TemplateConfigMap::load(const runtime::Object& object) {
-  static_cast<void>(templates_.update(object.json, origin_));  // The store reports its failures.
-}
-
-NamespaceCache::NamespaceCache(kube::RestClient& client, const std::string& key,
-                               const runtime::Ambient& ambient)
-    : running_(
-          client, kube::kNamespaces, {},
-          {.kind = "Namespace", .transform = [key](Json& object) { trim_namespace(object, key); }},
-          ambient) {
-  running_.informer().add_handler({
-      .on_add =
-          [this](const runtime::Added& event) {
-            if (!event.in_initial_list) {
-              note_change(event.object->name);
-            }
-          },
-      .on_update =
-          [this](const runtime::Updated& event) {
-            if (event.before->resource_version != event.now->resource_version) {
-              note_change(event.now->name);
-            }
-          },
-      .on_delete = {},
-  });
-  running_.start();
-}
-
-void NamespaceCache::note_change(const std::string& name) {
-  const base::MutexLock lock(mutex_);
-  changed_.insert(name);
-}
-
-std::set<std::string> NamespaceCache::take_changed() {
-  const base::MutexLock lock(mutex_);
-  return std::exchange(changed_, {});
-}
-
-std::shared_ptr<const core::MetaFacts> NamespaceCache::find(const std::string& name) {
-  const runtime::ObjectPtr object = running_.informer().store().get("", name);
-  if (object == nullptr) {
-    return nullptr;
+base::Result<std::optional<ObjectName>> find_template_config_map(kube::RestClient& client,
+                                                                 const std::string& name,
+                                                                 const std::stop_token& stop) {
+  auto place =
+      parse_object_name(name.empty() ? kTemplateConfigMap : name, client.default_namespace());
+  if (!place) {
+    return std::move(place).error();
   }
-  const auto parsed = codec::read_json(object->json);
-  return parsed ? std::make_shared<const core::MetaFacts>(core::meta_facts(parsed.value()))
-                : nullptr;
+  const ObjectName& wanted = place.value();
+  const auto object = client.get({kube::kConfigMaps, wanted.name_space, wanted.name, ""}, stop);
+  if (object) {
+    return std::optional<ObjectName>(wanted);
+  }
+  if (object.error().code == base::ErrorCode::NotFound && name.empty()) {
+    return std::optional<ObjectName>();
+  }
+  return base::annotate(with_way_out(object.error()), "find template");
+}
+
+std::string FoundTemplate::describe() const {
+  return fmt::format("{} ({}){}{}", source, tpl.hash, note.empty() ? "" : ": ", note);
+}
+
+base::Result<FoundTemplate> find_template(kube::RestClient& client, const TemplateChoice& choice,
+                                          const std::stop_token& stop) {
+  if (!choice.file.empty()) {
+    return template_of_file(choice);
+  }
+  const std::string name =
+      choice.config_map.empty() ? std::string(kTemplateConfigMap) : choice.config_map;
+  auto place = parse_object_name(name, client.default_namespace());
+  if (!place) {
+    return std::move(place).error();
+  }
+  auto object =
+      client.get({kube::kConfigMaps, place.value().name_space, place.value().name, ""}, stop);
+  if (object) {
+    return template_of_object(object.value(), place.value(), choice.options);
+  }
+  if (choice.config_map.empty()) {
+    return template_without_config_map(std::move(object).error());
+  }
+  return base::annotate(with_way_out(std::move(object).error()), "load template");
 }
 
 }  // namespace injector::app

@@ -3,22 +3,19 @@
 #pragma once
 
 #include <memory>
-#include <set>
+#include <optional>
+#include <stop_token>
 #include <string>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 
-#include "base/log.h"
-#include "base/mutex.h"
+#include "app/namespace_cache.h"
+#include "app/running_informer.h"
 #include "base/result.h"
-#include "codec/template_store.h"
-#include "core/pod_facts.h"
+#include "codec/template.h"
+#include "core/template.h"
 #include "kube/config.h"
-#include "kube/resource_client.h"
 #include "kube/rest_client.h"
-#include "runtime/ambient.h"
-#include "runtime/informer.h"
 
 namespace injector::app {
 
@@ -36,30 +33,7 @@ struct ClusterFlags {
       prometheus::Registry* metrics) const;
 };
 
-/// An informer on its own thread, from construction to destruction.
-class RunningInformer {
- public:
-  /// The client and the ambience are not owned and outlive this.
-  RunningInformer(kube::RestClient& client, kube::Resource resource, kube::Selection selection,
-                  runtime::InformerOptions options, const runtime::Ambient& ambient);
-
-  [[nodiscard]] runtime::Informer& informer() noexcept { return informer_; }
-
-  /// Begins to follow the server; handlers are added before.
-  void start();
-
- private:
-  kube::ResourceClient server_;
-  runtime::Informer informer_;
-  std::jthread thread_;  // Last: it uses the others.
-};
-
 /// "ns/name"; a bare name is in `default_namespace`.
-struct ObjectName {
-  std::string name_space;
-  std::string name;
-};
-
 [[nodiscard]] base::Result<ObjectName> parse_object_name(const std::string& text,
                                                          const std::string& default_namespace);
 
@@ -68,50 +42,38 @@ struct ObjectName {
                                                           const std::string& name,
                                                           const codec::TemplateOptions& options);
 
-/// The template in a ConfigMap: followed by an informer on exactly that object.
-class TemplateConfigMap {
- public:
-  /// `templates` outlives this.
-  TemplateConfigMap(kube::RestClient& client, const ObjectName& name,
-                    codec::TemplateStore& templates, const runtime::Ambient& ambient);
+/// Where the manifests and the webhook keep the cluster's template.
+inline constexpr const char* kTemplateConfigMap = "envoy-initializer/envoy-initializer";
 
-  /// Blocks until the ConfigMap was looked up once, or `stop`.
-  [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) {
-    return running_.informer().wait_for_sync(stop);
-  }
+/// The ConfigMap that `name` ("[NS/]NAME") means; with an empty name kTemplateConfigMap if the
+/// cluster has it, and nothing where it has none. Asks the server once. An Error: the server's
+/// words, and for Forbidden the way out.
+[[nodiscard]] base::Result<std::optional<ObjectName>> find_template_config_map(
+    kube::RestClient& client, const std::string& name, const std::stop_token& stop);
 
- private:
-  void load(const runtime::Object& object);
+/// A template, and what a person should know about where it came from.
+struct FoundTemplate {
+  core::Template tpl;
+  std::string source;   // "configmap ns/name", "file envoy.yaml", "built-in template".
+  std::string note;     // Why it is not the one that was looked for first; empty: it is.
+  bool certain = true;  // False: the cluster's own may not be read, so this one may be another.
 
-  std::string origin_;
-  codec::TemplateStore& templates_;
-  RunningInformer running_;  // Last: its thread uses the others.
+  /// "configmap ns/name (sha256:...)", and the note.
+  [[nodiscard]] std::string describe() const;
 };
 
-/// The opt-in of every Namespace, for the decision's namespace rules.
-class NamespaceCache {
- public:
-  /// Keeps only the labels and annotations named `key`.
-  NamespaceCache(kube::RestClient& client, const std::string& key, const runtime::Ambient& ambient);
-
-  /// Null: no such Namespace, or nothing known yet.
-  [[nodiscard]] std::shared_ptr<const core::MetaFacts> find(const std::string& name);
-
-  /// The names of those that came or changed since the last call, or since the first list.
-  [[nodiscard]] std::set<std::string> take_changed() INJ_EXCLUDES(mutex_);
-
-  [[nodiscard]] bool has_synced() { return running_.informer().has_synced(); }
-
-  [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) {
-    return running_.informer().wait_for_sync(stop);
-  }
-
- private:
-  void note_change(const std::string& name) INJ_EXCLUDES(mutex_);
-
-  base::Mutex mutex_;
-  std::set<std::string> changed_ INJ_GUARDED_BY(mutex_);
-  RunningInformer running_;  // Last: its thread uses the others.
+/// What the command line says about the template. At most one of the two is set.
+struct TemplateChoice {
+  std::string file{};        // --config
+  std::string config_map{};  // --configmap
+  codec::TemplateOptions options{};
 };
+
+/// The template that the cluster uses, for commands that read it once: the one given, else the one
+/// in kTemplateConfigMap, else the built-in. An Error: it cannot be read or used, or the server
+/// does not answer. A ConfigMap that may not be read is no Error unless it was asked for by name.
+[[nodiscard]] base::Result<FoundTemplate> find_template(kube::RestClient& client,
+                                                        const TemplateChoice& choice,
+                                                        const std::stop_token& stop);
 
 }  // namespace injector::app

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <prometheus/registry.h>
 
 #include "app/cluster.h"
@@ -20,6 +22,7 @@
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
 #include "app/initializer_term.h"
+#include "app/template_config_map.h"
 #include "app/template_file.h"
 #include "base/mutex.h"
 #include "base/signals.h"
@@ -42,7 +45,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr base::Duration kServerRetry = 1s;  // While the API server does not answer.
+constexpr base::Duration kServerRetry = 1s;     // While the API server does not answer.
+constexpr base::Duration kSoon = 50ms;          // How soon the end of a single pass is noticed.
+constexpr base::Duration kFirstTemplate = 10s;  // How long a single pass waits for its template.
 
 /// Unique among replicas, also on one machine.
 std::string identity() {
@@ -66,6 +71,40 @@ class Printer {
  private:
   base::Mutex mutex_;
 };
+
+/// What the last of many attempts came to. Any thread.
+class LastResult {
+ public:
+  explicit LastResult(base::Error before_the_first)
+      : result_(std::move(before_the_first)) {}
+
+  void set(const base::Result<void>& result) INJ_EXCLUDES(mutex_) {
+    const base::MutexLock lock(mutex_);
+    result_ = result;
+  }
+
+  [[nodiscard]] base::Result<void> get() const INJ_EXCLUDES(mutex_) {
+    const base::MutexLock lock(mutex_);
+    return result_;
+  }
+
+ private:
+  mutable base::Mutex mutex_;
+  base::Result<void> result_ INJ_GUARDED_BY(mutex_);
+};
+
+base::Result<void> without_native_sidecars(const core::Template& tpl) {
+  for (const core::Piece& container : tpl.init_containers) {
+    if (base::text_of(base::find(container.value, "restartPolicy")) == "Always") {
+      return base::invalid(
+          fmt::format("initContainers: {}: restartPolicy: Always needs Kubernetes 1.29: this API "
+                      "server drops it, and the container would keep the Pod from ever starting; "
+                      "move it to containers",
+                      container.name));
+    }
+  }
+  return {};
+}
 
 class InitializerProcess {
  public:
@@ -95,7 +134,9 @@ class InitializerProcess {
   base::Result<void> connect() {
     kube::RestOptions rest;
     rest.metrics = registry_.get();
-    auto side = flags_.cluster.connect(rest);
+    ClusterFlags our_place = flags_.cluster;
+    our_place.options.name_space.clear();  // -n says what to look after, not where we are.
+    auto side = our_place.connect(rest);
     rest.qps = flags_.qps;
     rest.burst = flags_.burst;
     auto client = flags_.cluster.connect(rest);
@@ -113,12 +154,11 @@ class InitializerProcess {
       if (!name) {
         return std::move(name).error();
       }
-      config_map_ =
-          std::make_unique<TemplateConfigMap>(*client_, name.value(), templates_, ambience_.get());
+      follow(name.value());
       return {};
     }
     if (flags_.config.empty()) {
-      return templates_.update(codec::default_template_text(), "built-in template");
+      return {};  // The cluster's, if it has one: see settle_template().
     }
     auto file = TemplateFile::open(flags_.config, templates_);
     if (!file) {
@@ -128,7 +168,45 @@ class InitializerProcess {
     return {};
   }
 
+  void follow(const ObjectName& config_map) {
+    config_map_ = std::make_unique<TemplateConfigMap>(
+        *client_, config_map, templates_, flags_.policy(), ambience_.get(),
+        flags_.dry_run ? LastGood::ReadOnly : LastGood::Keep);
+  }
+
+  // Without a flag: the template of the cluster's installation, or the built-in one where there is
+  // none. Asks the server until it answers; false: `stop`.
+  bool settle_template(const std::stop_token& stop) {
+    if (!flags_.config.empty() || !flags_.config_map.empty()) {
+      return true;
+    }
+    while (true) {
+      const auto found = find_template_config_map(*client_, "", stop);
+      if (found || found.error().code == base::ErrorCode::Forbidden) {
+        take_up(found ? found.value() : std::nullopt);
+        return true;
+      }
+      log_.warn("template not looked up", {{"error", found.error().message}});
+      if (!ambience_.get().sleeper.sleep(kServerRetry, stop)) {
+        return false;
+      }
+    }
+  }
+
+  void take_up(const std::optional<ObjectName>& config_map) {
+    if (config_map) {
+      log_.info("following the cluster's template", {{"configmap", kTemplateConfigMap}});
+      follow(*config_map);
+      return;
+    }
+    log_.info("using the built-in template", {{"not found", kTemplateConfigMap}});
+    static_cast<void>(templates_.update(codec::default_template_text(), "built-in template"));
+  }
+
   int serve() {
+    if (flags_.once) {
+      return make_one_pass();
+    }
     namespaces_ = std::make_unique<NamespaceCache>(*client_, flags_.policy().key, ambience_.get());
     add_checks();
     webhook::Server admin({.name = "admin", .listen = flags_.admin_listen},
@@ -148,6 +226,19 @@ class InitializerProcess {
     return failed_ ? cli::kFailed : cli::kDone;
   }
 
+  // --once. Nobody probes what will end by itself, so there is no admin port.
+  int make_one_pass() {
+    namespaces_ = std::make_unique<NamespaceCache>(*client_, flags_.policy().key, ambience_.get());
+    {
+      std::jthread work([this](const std::stop_token& stop) {
+        work_until(stop);
+        finished_ = true;
+      });
+      wait_for_stop();
+    }
+    return failed_ ? cli::kFailed : cli::kDone;
+  }
+
   void add_checks() {
     health_.add_readiness_check("template", [this] { return templates_.ready(); });
     health_.add_readiness_check("namespaces", [this]() -> base::Result<void> {
@@ -155,6 +246,9 @@ class InitializerProcess {
                  ? base::Result<void>()
                  : base::Error{base::ErrorCode::Unavailable, "not listed yet"};
     });
+    if (flags_.leader_elect) {
+      health_.add_readiness_check("leader election", [this] { return election_.get(); });
+    }
     health_.add_note("template update", [this]() -> base::Result<void> {
       const auto failure = templates_.failure();
       return failure ? base::Result<void>(*failure) : base::Result<void>();
@@ -171,8 +265,8 @@ class InitializerProcess {
   }
 
   void wait_for_stop() {
-    while (!failed_) {
-      const auto signal = signals_.wait(kServerRetry);
+    while (!failed_ && !finished_) {
+      const auto signal = signals_.wait(flags_.once ? kSoon : kServerRetry);
       if (signal == base::Signal::Stop) {
         return;
       }
@@ -184,16 +278,21 @@ class InitializerProcess {
 
   // The thread of the loops.
   void work_until(const std::stop_token& stop) {
-    const bool ready = namespaces_->wait_for_sync(stop) &&
+    const bool ready = settle_template(stop) && namespaces_->wait_for_sync(stop) &&
                        (config_map_ == nullptr || config_map_->wait_for_sync(stop));
     if (!ready || !discover(stop)) {
       return;
+    }
+    if (!task_.native_sidecars) {
+      templates_.require(without_native_sidecars);
     }
     kube::RestEventSink sink(*side_client_);
     runtime::EventRecorderOptions options;
     options.component = kOurName;
     runtime::EventRecorder recorder(sink, std::move(options), ambience_.get());
-    if (flags_.leader_elect) {
+    if (flags_.once) {
+      pass(recorder, stop);
+    } else if (flags_.leader_elect) {
       stand(recorder, stop);
     } else {
       lead(recorder, stop);
@@ -229,7 +328,8 @@ class InitializerProcess {
         log_.info("looking after workloads");
         return;
       case Mode::Repair:
-        log_.info("looking after running pods", {{"repair", flags_.repair}});
+        log_.info("looking after running pods",
+                  {{"repair", fmt::format("{}", fmt::join(flags_.repair, ","))}});
         return;
     }
   }
@@ -238,12 +338,13 @@ class InitializerProcess {
   // not compete: a lease is one mode's.
   void stand(runtime::EventRecorder& recorder, const std::stop_token& stop) {
     const std::string name = fmt::format("{}-{}", kOurName, to_string(task_.mode));
-    kube::RestLeaseClient lease(*side_client_, client_->default_namespace(), name);
+    kube::RestLeaseClient lease(*side_client_, our_namespace(), name, task_.leases);
     runtime::LeaderElectionOptions options;
     options.name = name;
     options.identity = identity();
     options.metrics = registry_.get();
     runtime::LeaderCallbacks callbacks;
+    callbacks.on_exchange = [this](const base::Result<void>& exchange) { election_.set(exchange); };
     callbacks.on_started_leading = [this, &recorder](const std::stop_token& term) {
       lead(recorder, term);
     };
@@ -254,11 +355,46 @@ class InitializerProcess {
     }
   }
 
+  [[nodiscard]] const std::string& our_namespace() const {
+    return flags_.lease_namespace.empty() ? side_client_->default_namespace()
+                                          : flags_.lease_namespace;
+  }
+
+  Term::Context term_context(runtime::EventRecorder& recorder) {
+    return {flags_,          *client_,       templates_,
+            *namespaces_,    *registry_,     surroundings(recorder),
+            ambience_.get(), our_namespace()};
+  }
+
   void lead(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    Term term({flags_, *client_, templates_, *namespaces_, *registry_, surroundings(recorder),
-               ambience_.get()},
-              task_);
+    if (flags_.dry_run) {
+      log_.info("dry run: printing what would be done, and watching; --once ends after one pass");
+    }
+    Term term(term_context(recorder), task_);
     term.run(stop);
+  }
+
+  void pass(runtime::EventRecorder& recorder, const std::stop_token& stop) {
+    if (!has_template_soon(stop)) {
+      log_.error("no template", {{"error", templates_.ready().error().message}});
+      failed_ = true;
+      return;
+    }
+    Term term(term_context(recorder), task_);
+    const std::size_t failures = term.run_once(stop);
+    failed_ = failures > 0;
+    log_.info("one pass made", {{"failures", failures}});
+  }
+
+  // The ConfigMap has been looked up; its content is on its way.
+  bool has_template_soon(const std::stop_token& stop) {
+    for (base::Duration waited{0}; waited < kFirstTemplate && !templates_.ready();
+         waited += kSoon) {
+      if (!ambience_.get().sleeper.sleep(kSoon, stop)) {
+        return false;
+      }
+    }
+    return templates_.ready().has_value();
   }
 
   controller::Surroundings surroundings(runtime::EventRecorder& recorder) {
@@ -287,12 +423,14 @@ class InitializerProcess {
   webhook::Health health_;
   Printer printer_;
   std::atomic<bool> failed_ = false;
+  std::atomic<bool> finished_ = false;  // With --once.
   std::unique_ptr<kube::RestClient> client_;
   std::unique_ptr<kube::RestClient> side_client_;
   std::unique_ptr<TemplateFile> template_file_;
   std::unique_ptr<TemplateConfigMap> config_map_;
   std::unique_ptr<NamespaceCache> namespaces_;
   Task task_;  // From discover() on.
+  LastResult election_{{base::ErrorCode::Unavailable, "the lease has not been asked for yet"}};
 };
 
 }  // namespace
@@ -305,7 +443,8 @@ void add_initializer_command(CLI::App& app, Chosen& chosen) {
   command.footer(
       "Examples:\n"
       "  envoy-initializer initializer --resources deployments --configmap default/envoy\n"
-      "  envoy-initializer initializer --rollout --dry-run -n shop\n"
+      "  envoy-initializer initializer --rollout --dry-run --once -n shop\n"
+      "  envoy-initializer initializer --mode workloads --resources argoproj.io/rollouts\n"
       "\n"
       "SIGTERM and SIGINT finish the writes in flight, give the lease back and exit 0. SIGHUP "
       "reads "

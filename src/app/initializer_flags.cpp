@@ -1,6 +1,45 @@
 #include "app/initializer_flags.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
 namespace injector::app {
+namespace {
+
+bool is_known(std::string_view resource) {
+  constexpr std::array<std::string_view, 5> kKnown = {"deployments", "statefulsets", "daemonsets",
+                                                      "jobs", "cronjobs"};
+  return std::find(kKnown.begin(), kKnown.end(), resource) != kKnown.end();
+}
+
+// "argoproj.io/rollouts".
+bool has_group(std::string_view resource) {
+  const std::size_t slash = resource.find('/');
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < resource.size() &&
+         resource.find('/', slash + 1) == std::string_view::npos;
+}
+
+CLI::Validator resource_check() {
+  return CLI::Validator(
+      [](std::string& resource) {
+        return is_known(resource) || has_group(resource)
+                   ? std::string()
+                   : fmt::format(
+                         "\"{}\" is none of deployments, statefulsets, daemonsets, jobs, "
+                         "cronjobs, nor GROUP/RESOURCE such as argoproj.io/rollouts",
+                         resource);
+      },
+      "");
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
 
 void InitializerFlags::add_to(CLI::App& command) {
   add_what(command);
@@ -23,15 +62,20 @@ void InitializerFlags::add_what(CLI::App& command) {
       ->excludes(file);
   command.add_flag("--allow-unknown-fields", template_options.allow_unknown_fields,
                    "Let template fields through that this version does not know");
-  command.add_option("--resources", resources, "Which workloads to look after")
+  command
+      .add_option("--resources", resources,
+                  "Which workloads to look after: deployments, statefulsets, daemonsets, jobs, "
+                  "cronjobs, or GROUP/RESOURCE (argoproj.io/rollouts) with a pod template in "
+                  "spec.template")
       ->delimiter(',')
-      ->check(CLI::IsMember({"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs"}))
+      ->check(resource_check())
       ->capture_default_str();
   command.add_flag("--rollout", rollout,
                    "Replace the sidecar of workloads that have the one of another template");
   command.add_flag("--dry-run", dry_run,
                    "Write nothing; have the API server check every change (but for --mode "
-                   "initializer) and print what would be done");
+                   "initializer) and print what would be done; goes on watching unless --once");
+  command.add_flag("--once", once, "One pass over everything there is, then exit; no admin port");
 }
 
 void InitializerFlags::add_pods(CLI::App& command) {
@@ -44,8 +88,11 @@ void InitializerFlags::add_pods(CLI::App& command) {
                   "=false: inject where neither Pod nor Namespace says anything")
       ->capture_default_str();
   command
-      .add_option("--repair", repair, "With --mode repair: what to do about Pods without sidecar")
-      ->check(CLI::IsMember({"report", "evict"}))
+      .add_option("--repair", repair,
+                  "With --mode repair: report, or also evict Pods without their sidecar (missing, "
+                  "or evict), Pods with that of another template (outdated), or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"report", "missing", "outdated", "evict"}))
       ->capture_default_str();
   command.add_option("--evict-per-minute", evict_per_minute, "Pods evicted at the most")
       ->check(CLI::Range(0.01, 6000.0))
@@ -67,7 +114,13 @@ void InitializerFlags::add_how(CLI::App& command) {
   command.add_option("--burst", burst, "How many requests may go above --qps at once")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command.add_flag("--leader-elect", leader_elect, "Only one of several replicas works at a time");
+  command.add_flag("--leader-elect", leader_elect, "Only one of several replicas works at a time")
+      ->excludes("--once");
+  command
+      .add_option("--lease-namespace", lease_namespace,
+                  "Where our Lease and our memory of evictions are [default: POD_NAMESPACE, the "
+                  "Pod's or the kubeconfig's namespace]")
+      ->envname("POD_NAMESPACE");
   command.add_option("--admin-listen", admin_listen, "Address of the admin port (plain HTTP)")
       ->capture_default_str();
 }
@@ -76,6 +129,14 @@ core::Policy InitializerFlags::policy() const {
   core::Policy policy = policy_flags.get();
   policy.inject_by_default = !require_annotation;
   return policy;
+}
+
+bool InitializerFlags::evicts_missing() const {
+  return contains(repair, "missing") || contains(repair, "evict");
+}
+
+bool InitializerFlags::evicts_outdated() const {
+  return contains(repair, "outdated");
 }
 
 }  // namespace injector::app

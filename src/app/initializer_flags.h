@@ -23,7 +23,7 @@ struct InitializerFlags {
   std::string mode = "auto";
   std::string initializer_name = "envoy.initializer.kubernetes.io";
   bool require_annotation = true;
-  std::string repair = "report";
+  std::vector<std::string> repair{"report"};
   double evict_per_minute = 6;
   std::string config;
   std::string config_map;
@@ -35,8 +35,10 @@ struct InitializerFlags {
   double qps = 50;
   int burst = 100;
   bool leader_elect = false;
+  std::string lease_namespace;
   bool rollout = false;
   bool dry_run = false;
+  bool once = false;
   std::string admin_listen = ":8080";
   codec::TemplateOptions template_options;
   ClusterFlags cluster;
@@ -46,6 +48,9 @@ struct InitializerFlags {
   void add_to(CLI::App& command);
 
   [[nodiscard]] core::Policy policy() const;
+
+  [[nodiscard]] bool evicts_missing() const;
+  [[nodiscard]] bool evicts_outdated() const;
 
   [[nodiscard]] base::Duration resync_period() const { return parse_duration(resync); }
 

@@ -41,6 +41,9 @@ base::Result<kube::Resource> resource_named(kube::RestClient& client, const std:
                                                              {"statefulsets", kube::kStatefulSets},
                                                              {"daemonsets", kube::kDaemonSets},
                                                              {"jobs", kube::kJobs}};
+  if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
+    return kube::find_resource(client, name.substr(0, slash), name.substr(slash + 1), stop);
+  }
   const auto found = by_name.find(name);
   return found != by_name.end() ? found->second : kube::served_cron_jobs(client, stop);
 }
@@ -70,7 +73,7 @@ base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& 
 // webhook by a dry run; on a server that does not know what that is, it would make Pods.
 bool needs_dry_run(Mode mode, const InitializerFlags& flags) {
   return (mode != Mode::Initializer && flags.dry_run) ||
-         (mode == Mode::Repair && flags.repair == "evict");
+         (mode == Mode::Repair && (flags.evicts_missing() || flags.evicts_outdated()));
 }
 
 base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token& stop) {
@@ -79,10 +82,42 @@ base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token
     return served.error();
   }
   if (!served.value()) {
-    return base::Error{base::ErrorCode::NotFound,
-                       "--dry-run and --repair evict need an API server of 1.13 or later"};
+    return base::Error{
+        base::ErrorCode::NotFound,
+        "--dry-run and --repair missing or outdated need an API server of 1.13 or later"};
   }
   return {};
+}
+
+base::Result<Task> task_of(Mode mode, kube::RestClient& client, const InitializerFlags& flags,
+                           const std::stop_token& stop) {
+  switch (mode) {
+    case Mode::Initializer:
+      break;
+    case Mode::Workloads:
+      return workloads_task(client, flags.resources, stop);
+    case Mode::Repair:
+      return repair_task(client, stop);
+  }
+  return Task{.mode = Mode::Initializer};
+}
+
+base::Result<Task> with_server_features(Task task, kube::RestClient& client,
+                                        const InitializerFlags& flags,
+                                        const std::stop_token& stop) {
+  const auto native = kube::serves_native_sidecars(client, stop);
+  if (!native) {
+    return native.error();
+  }
+  task.native_sidecars = native.value();
+  if (flags.leader_elect) {
+    auto leases = kube::served_leases(client, stop);
+    if (!leases) {
+      return base::annotate(std::move(leases).error(), "--leader-elect");
+    }
+    task.leases = std::move(leases).value();
+  }
+  return task;
 }
 
 }  // namespace
@@ -110,15 +145,9 @@ base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& f
       return std::move(checked).error();
     }
   }
-  switch (mode.value()) {
-    case Mode::Initializer:
-      break;
-    case Mode::Workloads:
-      return workloads_task(client, flags.resources, stop);
-    case Mode::Repair:
-      return repair_task(client, stop);
-  }
-  return Task{.mode = Mode::Initializer};
+  auto task = task_of(mode.value(), client, flags, stop);
+  return task ? with_server_features(std::move(task).value(), client, flags, stop)
+              : std::move(task);
 }
 
 }  // namespace injector::app

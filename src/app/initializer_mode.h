@@ -28,6 +28,8 @@ struct Task {
   Mode mode = Mode::Workloads;
   std::vector<kube::Resource> resources{};  // For Workloads.
   std::string eviction_version{};           // For Repair.
+  kube::Resource leases = kube::kLeases;    // For leader election: the version that is served.
+  bool native_sidecars = true;              // Whether the server knows them.
 };
 
 /// For --mode auto: Initializer where InitializerConfigurations are served, else Repair where our

@@ -23,6 +23,25 @@ runtime::ReconcileObject reconcile_with(Reconciler& reconciler) {
   };
 }
 
+base::Result<std::vector<std::string>> pull_secrets_of(kube::RestClient& client,
+                                                       const std::string& name_space,
+                                                       const std::string& account,
+                                                       const std::stop_token& stop) {
+  static const kube::Resource service_accounts{"", "v1", "serviceaccounts", "ServiceAccount"};
+  const auto object = client.get({service_accounts, name_space, account, {}}, stop);
+  if (!object) {
+    return object.error();
+  }
+  std::vector<std::string> names;
+  const base::Json* secrets = base::find(object.value(), "imagePullSecrets");
+  if (secrets != nullptr && secrets->is_array()) {
+    for (const base::Json& secret : *secrets) {
+      names.emplace_back(base::text_of(base::find(secret, "name")));
+    }
+  }
+  return names;
+}
+
 /// At what is in `namespaces`; null: at everything.
 void look_again(runtime::ObjectLoop& loop, const std::set<std::string>* namespaces) {
   if (namespaces == nullptr) {
@@ -48,6 +67,14 @@ void Term::run(const std::stop_token& stop) {
     threads.emplace_back([&loop = *unit.loop, &stop] { loop.run(stop); });
   }
   follow_surroundings(stop);
+}
+
+std::size_t Term::run_once(const std::stop_token& stop) {
+  std::size_t failures = 0;
+  for (const Unit& unit : units_) {
+    failures += unit.loop->run_once(stop);
+  }
+  return failures;
 }
 
 void Term::add_units(const Task& task) {
@@ -90,9 +117,15 @@ void Term::add_repair(const std::string& policy_version) {
   unit.evictor = std::make_unique<RestEvictor>(
       context_.client,
       kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.flags.dry_run});
+  unit.turns = std::make_unique<ConfigMapTurns>(context_.client, context_.our_namespace);
+  controller::RepairOptions options;
+  options.evict_missing = context_.flags.evicts_missing();
+  options.evict_outdated = context_.flags.evicts_outdated();
+  options.evictions_per_minute = context_.flags.evict_per_minute;
   unit.repair = std::make_unique<controller::RepairReconciler>(
-      context_.surroundings, *unit.evictor, context_.ambient.clock,
-      controller::RepairOptions{context_.flags.repair == "evict", context_.flags.evict_per_minute});
+      context_.surroundings,
+      controller::RepairTools{*unit.evictor, *unit.turns, context_.ambient.clock},
+      std::move(options));
   auto reconcile = reconcile_with(*unit.repair);
   add_loop(std::move(unit), kube::kPods, {}, std::move(reconcile), core::trim_pod);
 }
@@ -121,6 +154,11 @@ controller::WorkloadOptions Term::workload_options() const {
   controller::WorkloadOptions options;
   options.rollout =
       context_.flags.rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
+  options.account_secrets = [&client = context_.client](const std::string& name_space,
+                                                        const std::string& account,
+                                                        const std::stop_token& stop) {
+    return pull_secrets_of(client, name_space, account, stop);
+  };
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include <prometheus/registry.h>
 
 #include "app/cluster.h"
+#include "app/config_map_turns.h"
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
 #include "app/rest_patcher.h"
@@ -36,6 +37,7 @@ class Term {
     prometheus::Registry& registry;
     controller::Surroundings surroundings;
     runtime::Ambient ambient;
+    std::string our_namespace;
   };
 
   Term(Context context, const Task& task);
@@ -43,11 +45,15 @@ class Term {
   /// Works until `stop`, each loop on threads of its own. Called once.
   void run(const std::stop_token& stop);
 
+  /// Instead: one pass over everything. How many objects came to no good end.
+  [[nodiscard]] std::size_t run_once(const std::stop_token& stop);
+
  private:
   // What belongs to one resource. The loop is last: it uses the others.
   struct Unit {
     std::unique_ptr<RestPatcher> patcher{};
     std::unique_ptr<RestEvictor> evictor{};
+    std::unique_ptr<ConfigMapTurns> turns{};
     std::unique_ptr<controller::WorkloadReconciler> workloads{};
     std::unique_ptr<controller::InitializerReconciler> initializer{};
     std::unique_ptr<controller::RepairReconciler> repair{};

@@ -63,7 +63,8 @@ CLI::Option* ManagedFlags::add_to(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--webhook-configuration", webhook_configuration,
-                  "With --manage-certs: the MutatingWebhookConfiguration that calls us")
+                  "With --manage-certs: the MutatingWebhookConfiguration that calls us, and the "
+                  "ValidatingWebhookConfiguration, if there is one")
       ->capture_default_str();
   command.add_option("--cert-lifetime", lifetime, "With --manage-certs: of CA and certificate")
       ->check(duration_check())

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "controller/workload_plan.h"
+
 namespace injector::app {
 
 RestPatcher::RestPatcher(kube::RestClient& client, kube::Resource resource,
@@ -12,8 +14,10 @@ RestPatcher::RestPatcher(kube::RestClient& client, kube::Resource resource,
 
 base::Result<base::Json> RestPatcher::patch(const std::string& name_space, const std::string& name,
                                             const base::Json& patch, const std::stop_token& stop) {
-  return client_.patch({resource_, name_space, name, {}}, {kube::PatchType::Strategic, patch},
-                       options_, stop);
+  const auto style = controller::patch_style(resource_.api_version());
+  const auto type = style == controller::PatchStyle::Strategic ? kube::PatchType::Strategic
+                                                               : kube::PatchType::Merge;
+  return client_.patch({resource_, name_space, name, {}}, {type, patch}, options_, stop);
 }
 
 RestEvictor::RestEvictor(kube::RestClient& client, kube::EvictOptions options)

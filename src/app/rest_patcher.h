@@ -17,7 +17,8 @@ namespace injector::app {
 /// May be called from any thread.
 class RestPatcher final : public controller::Patcher {
  public:
-  /// `client` is not owned and outlives this. `options` go with every PATCH.
+  /// `client` is not owned and outlives this. `options` go with every PATCH, which is a strategic
+  /// merge patch where controller::patch_style() says so, else a merge patch.
   RestPatcher(kube::RestClient& client, kube::Resource resource, kube::WriteOptions options);
 
   [[nodiscard]] base::Result<base::Json> patch(const std::string& name_space,

@@ -11,6 +11,7 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/template_config_map.h"
 #include "app/template_file.h"
 #include "app/webhook_certificate.h"
 #include "app/webhook_flags.h"
@@ -22,8 +23,10 @@
 #include "webhook/admin.h"
 #include "webhook/admission.h"
 #include "webhook/admission_metrics.h"
+#include "webhook/namespaces.h"
 #include "webhook/process_metrics.h"
 #include "webhook/server.h"
+#include "webhook/validation.h"
 
 namespace injector::app {
 namespace {
@@ -40,6 +43,9 @@ struct Following {
   std::unique_ptr<runtime::EventRecorder> events;
   std::unique_ptr<TemplateConfigMap> configmap;
   std::unique_ptr<NamespaceCache> namespaces;
+  std::unique_ptr<kube::RestClient> lookup_client;  // Never waits behind the others' requests.
+  std::unique_ptr<webhook::FreshNamespaces> fresh_namespaces;
+  ObjectName template_name;
 };
 
 base::Result<std::unique_ptr<TemplateFile>> open_template(const WebhookFlags& flags,
@@ -65,12 +71,26 @@ void add_checks(webhook::Health& health, const codec::TemplateStore& templates,
     const auto failure = templates.failure();
     return failure ? base::Result<void>(*failure) : base::Result<void>();
   });
+  health.add_note("template source", [&templates]() -> base::Result<void> {
+    const std::string remark = templates.remark();
+    return remark.empty() ? base::Result<void>()
+                          : base::Error{base::ErrorCode::Unavailable, remark};
+  });
   health.add_note("certificate update", [&certificate] { return certificate.get().status(); });
   if (certificate.managed) {
     const CertificateKeeper& keeper = certificate.managed->keeper();
     health.add_readiness_check("managed certificates", [&keeper] { return keeper.ready(); });
     health.add_note("managed certificates update", [&keeper] { return keeper.status(); });
   }
+}
+
+runtime::ObjectReference owner_of(const codec::AdmissionRequest& request) {
+  const core::OwnerFacts& owner = request.pod->owner;
+  return {.api_version = owner.api_version,
+          .kind = owner.kind,
+          .name_space = request.name_space,
+          .name = owner.name,
+          .uid = owner.uid};
 }
 
 class WebhookProcess {
@@ -120,29 +140,68 @@ class WebhookProcess {
     if (!name) {
       return name.error();
     }
+    following_.template_name = name.value();
     following_.client = std::move(client).value();
     following_.event_sink = std::make_unique<kube::RestEventSink>(*following_.client);
     following_.events = std::make_unique<runtime::EventRecorder>(
         *following_.event_sink, runtime::EventRecorderOptions{.component = kName}, ambience_.get());
-    following_.configmap = std::make_unique<TemplateConfigMap>(*following_.client, name.value(),
-                                                               templates_, ambience_.get());
+    following_.configmap = std::make_unique<TemplateConfigMap>(
+        *following_.client, name.value(), templates_, flags_.core_policy(), ambience_.get());
+    health_.add_note("last good template", [this] { return following_.configmap->kept(); });
+    return follow_namespaces();
+  }
+
+  base::Result<void> follow_namespaces() {
+    kube::RestOptions rest;
+    rest.metrics = registry_.get();
+    rest.qps = 0;  // webhook::FreshNamespaces has bounds of its own.
+    rest.broken_retry = 20ms;
+    auto client = flags_.cluster.connect(rest);
+    if (!client) {
+      return std::move(client).error();
+    }
+    following_.lookup_client = std::move(client).value();
     following_.namespaces = std::make_unique<NamespaceCache>(
         *following_.client, flags_.policy.get().key, ambience_.get());
+    following_.fresh_namespaces = std::make_unique<webhook::FreshNamespaces>(
+        namespace_source(), flags_.core_policy(), ambience_.get().clock, log_);
     health_.add_readiness_check("namespaces", [this]() -> base::Result<void> {
       if (following_.namespaces->has_synced()) {
         return {};
       }
       return base::Error{base::ErrorCode::Unavailable, "not listed yet"};
     });
+    health_.add_note("namespaces update", [this] { return namespaces_watched(); });
     return {};
   }
 
-  [[nodiscard]] webhook::NamespaceLookup namespace_lookup() const {
-    if (!following_.namespaces) {
+  [[nodiscard]] webhook::NamespaceSource namespace_source() const {
+    return {
+        [cache = following_.namespaces.get()](const std::string& name) {
+          return cache->find(name);
+        },
+        [cache = following_.namespaces.get()] { return cache->out_of_touch(); },
+        [client = following_.lookup_client.get()](const std::string& name, base::Duration timeout) {
+          return fetch_namespace(*client, name, timeout);
+        }};
+  }
+
+  [[nodiscard]] base::Result<void> namespaces_watched() const {
+    const base::Duration time = following_.namespaces->out_of_touch();
+    if (time == 0ms) {
       return {};
     }
-    return [cache = following_.namespaces.get()](const std::string& name) {
-      return cache->find(name);
+    return base::Error{base::ErrorCode::Unavailable,
+                       fmt::format("not watched for {:.1f} s: each is asked for when needed",
+                                   std::chrono::duration<double>(time).count())};
+  }
+
+  [[nodiscard]] webhook::NamespaceLookup namespace_lookup() const {
+    if (!following_.fresh_namespaces) {
+      return {};
+    }
+    return [fresh = following_.fresh_namespaces.get()](const std::string& name) {
+      return fresh->find(name);
     };
   }
 
@@ -152,14 +211,15 @@ class WebhookProcess {
     }
     return [&events = *following_.events](const codec::AdmissionRequest& request,
                                           const core::Decision& decision) {
-      const core::OwnerFacts& owner = request.pod->owner;
-      events.record({.api_version = owner.api_version,
-                     .kind = owner.kind,
-                     .name_space = request.name_space,
-                     .name = owner.name,
-                     .uid = owner.uid},
-                    runtime::EventType::Warning, std::string(to_string(decision.reason)),
-                    decision.detail);
+      const runtime::ObjectReference owner = owner_of(request);
+      if (decision.outcome == core::Outcome::Refuse) {
+        events.record(owner, runtime::EventType::Warning, std::string(to_string(decision.reason)),
+                      decision.detail);
+      }
+      for (const core::Warning& warning : decision.warnings) {
+        events.record(owner, runtime::EventType::Warning, std::string(to_string(warning.code)),
+                      warning.message);
+      }
     };
   }
 
@@ -167,9 +227,13 @@ class WebhookProcess {
     const webhook::Admission admission(
         {templates_, flags_.core_policy(), namespace_lookup(), owner_notice()}, admission_metrics_,
         log_);
+    const webhook::Validation validation(
+        {following_.template_name.name_space, following_.template_name.name},
+        flags_.template_options, *registry_, log_);
     webhook::Server server(
         flags_.server_options(),
-        webhook::mutate_routes([&](std::string_view body) { return admission.answer(body); }),
+        webhook::webhook_routes([&](std::string_view body) { return admission.answer(body); },
+                                [&](std::string_view body) { return validation.answer(body); }),
         &certificate_.get(), log_);
     add_checks(health_, templates_, certificate_);
     webhook::Server admin({.name = "admin", .listen = flags_.admin_listen},
@@ -190,10 +254,14 @@ class WebhookProcess {
   }
 
   [[nodiscard]] webhook::Collectables collectables(const webhook::Server& server) const {
-    return {registry_, std::make_shared<webhook::TemplateMetrics>(templates_),
-            std::make_shared<webhook::CertificateMetrics>(certificate_.get()),
-            std::make_shared<webhook::ServerMetrics>(server),
-            std::make_shared<webhook::ProcessMetrics>()};
+    webhook::Collectables all{registry_, std::make_shared<webhook::TemplateMetrics>(templates_),
+                              std::make_shared<webhook::CertificateMetrics>(certificate_.get()),
+                              std::make_shared<webhook::ServerMetrics>(server),
+                              std::make_shared<webhook::ProcessMetrics>()};
+    if (following_.fresh_namespaces) {
+      all.push_back(std::make_shared<webhook::NamespaceMetrics>(*following_.fresh_namespaces));
+    }
+    return all;
   }
 
   static std::string version_json() {

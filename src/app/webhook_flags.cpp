@@ -45,7 +45,7 @@ void WebhookFlags::add_template(CLI::App& command) {
   command
       .add_option("--configmap", configmap,
                   "The template: a ConfigMap of the cluster, as [NS/]NAME; followed, as are the "
-                  "Namespaces for their opt-in")
+                  "Namespaces for their opt-in. Without such a ConfigMap the built-in one serves")
       ->excludes(file)
       ->excludes(alone);
   cluster.add_to(command);

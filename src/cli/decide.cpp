@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/inject.h"
-#include "core/opt_in.h"
+#include "core/decide.h"
 
 namespace injector::cli {
 namespace {
@@ -16,23 +15,6 @@ const core::MetaFacts* namespace_of(const base::Json& object, const DecisionCont
   const std::string_view name = base::text_of(base::find(object, "metadata", "namespace"));
   const auto found = context.namespaces.find(name.empty() ? kDefaultNamespace : std::string(name));
   return found == context.namespaces.end() ? nullptr : &found->second;
-}
-
-// A Pod made from the template will carry the workload's name and namespace, or nearly.
-void borrow_identity(core::PodFacts& facts, const base::Json& workload) {
-  if (facts.name.empty()) {
-    facts.name = base::text_of(base::find(workload, "metadata", "name"));
-  }
-  if (facts.name_space.empty()) {
-    facts.name_space = base::text_of(base::find(workload, "metadata", "namespace"));
-  }
-}
-
-base::Error at_template(base::Error error, const core::PodPath& path) {
-  if (!path.dotted.empty()) {
-    error.message = fmt::format("{}.{}", path.dotted, error.message);
-  }
-  return error;
 }
 
 }  // namespace
@@ -47,22 +29,13 @@ base::Result<std::optional<DecidedObject>> decide_object(const base::Json& objec
   if (pod == nullptr) {
     return base::invalid(fmt::format("{}: missing", path->dotted));
   }
-  auto facts = core::pod_facts(*pod);
-  if (!facts) {
-    return at_template(std::move(facts).error(), *path);
+  auto decided = core::decide({object, *path, *pod}, namespace_of(object, context), context.tpl,
+                              context.policy);
+  if (!decided) {
+    return std::move(decided).error();
   }
-  DecidedObject decided{*path, std::move(facts).value(), {}};
-  borrow_identity(decided.facts, object);
-  decided.decision =
-      core::inject(decided.facts, namespace_of(object, context), context.tpl, context.policy);
-  const bool is_workload = !path->pointer.empty();
-  if (is_workload && decided.decision.reason == core::Reason::NotRequested) {
-    for (core::Warning& warning :
-         core::misplaced_keys(core::meta_facts(object), path->dotted, context.policy)) {
-      decided.decision.warnings.push_back(std::move(warning));
-    }
-  }
-  return std::optional<DecidedObject>(std::move(decided));
+  return std::optional<DecidedObject>(
+      DecidedObject{*path, std::move(decided.value().facts), std::move(decided.value().decision)});
 }
 
 }  // namespace injector::cli

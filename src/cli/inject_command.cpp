@@ -26,7 +26,8 @@ std::string report_of(const core::Decision& decision) {
 bool asked_in_vain(const core::Decision& decision) {
   const Reason reason = decision.reason;
   return reason == Reason::UnrecognizedValue || reason == Reason::HostNetwork ||
-         reason == Reason::MirrorPod || reason == Reason::VolumeConflict;
+         reason == Reason::WindowsPod || reason == Reason::MirrorPod ||
+         reason == Reason::VolumeConflict;
 }
 
 Json injected(Json object, const DecidedObject& decided) {

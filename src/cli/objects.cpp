@@ -15,6 +15,7 @@
 #include "cli/unified_diff.h"
 #include "codec/document_stream.h"
 #include "codec/json.h"
+#include "codec/json_marks.h"
 #include "codec/yaml.h"
 #include "codec/yaml_edit.h"
 #include "core/render.h"
@@ -77,28 +78,36 @@ class OpenInput {
   std::istream* stream_;
 };
 
-// One document, read; `source` has marks only for YAML.
+// One document, read.
 struct Document {
   RawDocument raw;
   codec::YamlSource source;
 };
 
+// Braces with quoted keys may be YAML all the same: with comments, or a comma too many.
+base::Result<codec::YamlSource> read_braces(RawDocument& raw) {
+  auto json = codec::read_json_with_marks(raw.text);
+  if (json) {
+    return json;
+  }
+  auto yaml = codec::read_yaml_with_marks(raw.text, raw.first_line, codec::LastLine::Ended);
+  if (!yaml || !yaml.value().warnings.empty()) {
+    return base::annotate(std::move(json).error(),
+                          fmt::format("document at line {}", raw.first_line));
+  }
+  raw.json = false;
+  return yaml;
+}
+
 base::Result<Document> read_document(RawDocument raw) {
   Document document;
-  if (raw.json) {
-    auto value = codec::read_json(raw.text);
-    if (!value) {
-      return base::annotate(std::move(value).error(),
-                            fmt::format("document at line {}", raw.first_line));
-    }
-    document.source.value = std::move(value).value();
-  } else {
-    auto source = codec::read_yaml_with_marks(raw.text, raw.first_line);
-    if (!source) {
-      return std::move(source).error();
-    }
-    document.source = std::move(source).value();
+  auto source = raw.json
+                    ? read_braces(raw)
+                    : codec::read_yaml_with_marks(raw.text, raw.first_line, codec::LastLine::Ended);
+  if (!source) {
+    return std::move(source).error();
   }
+  document.source = std::move(source).value();
   document.raw = std::move(raw);
   return document;
 }
@@ -291,9 +300,14 @@ class Rewriter {
     return document.raw.json ? "---\n" + codec::write_yaml(value) : yaml_text(document, value);
   }
 
-  // A JSON document keeps to one line if it was on one.
+  // A JSON document is edited; printed anew, it keeps to one line if it was on one.
   static std::string json_text(const Document& document, const Json& value) {
     const std::string_view text = document.raw.text;
+    if (document.raw.json) {
+      if (auto edited = codec::edit_json(text, document.source, value)) {
+        return *std::move(edited);
+      }
+    }
     const std::size_t open = text.find('{');
     const std::size_t line = text.find('\n', open == std::string_view::npos ? 0 : open);
     const bool one_line = document.raw.json && line >= text.find_last_of('}');
@@ -306,8 +320,8 @@ class Rewriter {
     }
     progress_.clear();
     streams_.err << fmt::format(
-        "{}: document at line {}: printed anew, comments are lost: a flow list, an anchor or the "
-        "like stands where the change goes\n",
+        "{}: document at line {}: reformatted, comments are lost: an anchor, an alias or a merge "
+        "key stands where the change goes\n",
         display_name(file_), document.raw.first_line);
     return head_of(document) + codec::write_yaml(after);
   }

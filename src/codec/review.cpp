@@ -134,6 +134,9 @@ base::Result<AdmissionRequest> read_request(TapeNode review) {
   if (request.is_pod() && request.is_create()) {
     read_pod(body.member("object"), request);
   }
+  if (request.is_config_map() && body.member("object").is_object()) {
+    request.config_map = body.member("object").json();
+  }
   return request;
 }
 

@@ -30,8 +30,13 @@ struct AdmissionRequest {
   bool dry_run = false;
   std::optional<core::PodFacts> pod;  // Only for the CREATE of a well-formed Pod.
   std::string pod_problem;            // What is wrong with one that is not.
+  std::string config_map;             // Only for a written ConfigMap: the object as JSON text.
 
   [[nodiscard]] bool is_pod() const noexcept { return group.empty() && resource == "pods"; }
+
+  [[nodiscard]] bool is_config_map() const noexcept {
+    return group.empty() && resource == "configmaps" && sub_resource.empty();
+  }
 
   [[nodiscard]] bool is_create() const noexcept {
     return operation == "CREATE" && sub_resource.empty();

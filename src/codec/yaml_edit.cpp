@@ -7,54 +7,38 @@
 
 #include <fmt/format.h>
 
+#include "codec/json.h"
+#include "codec/yaml_flow.h"
+
 namespace injector::codec {
 namespace {
 
 using base::Json;
+using std::string_view;
+
+constexpr string_view kWas = "# was ";
 
 struct Line {
   std::size_t begin = 0;   // Offset of its first byte.
   std::size_t end = 0;     // Behind its newline.
   std::size_t indent = 0;  // Spaces before the first other byte.
-  bool blank = false;
-  bool comment = false;
-  bool dash = false;    // Starts with "- ", or is a lone "-".
-  bool marker = false;  // "---" or "...": the document begins or ends.
 };
 
-bool ends_word(std::string_view text, std::size_t at) {
-  return at >= text.size() || text[at] == ' ' || text[at] == '\t' || text[at] == '\n' ||
-         text[at] == '\r';
-}
-
-Line read_line(std::string_view text, std::size_t begin) {
-  const std::size_t newline = text.find('\n', begin);
-  Line line;
-  line.begin = begin;
-  line.end = newline == std::string_view::npos ? text.size() : newline + 1;
-  const std::string_view body = text.substr(begin, line.end - begin);
-  line.indent = std::min(body.find_first_not_of(' '), body.size());
-  const std::string_view rest = body.substr(line.indent);
-  line.blank = rest.find_first_not_of("\t\r\n") == std::string_view::npos;
-  line.comment = rest.starts_with('#');
-  line.dash = rest.starts_with('-') && ends_word(rest, 1);
-  line.marker = line.indent == 0 && (rest.starts_with("---") || rest.starts_with("...")) &&
-                ends_word(rest, 3);
-  return line;
-}
-
-std::vector<Line> read_lines(std::string_view text) {
+std::vector<Line> read_lines(string_view text) {
   std::vector<Line> lines;
-  for (std::size_t begin = 0; begin < text.size(); begin = lines.back().end) {
-    lines.push_back(read_line(text, begin));
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t newline = text.find('\n', begin);
+    const std::size_t end = newline == string_view::npos ? text.size() : newline + 1;
+    const std::size_t content = std::min(text.find_first_not_of(' ', begin), end);
+    lines.push_back({begin, end, content - begin});
+    begin = end;
   }
   return lines;
 }
 
 // The old Mac's line break, which would end lines that we do not see end.
-bool has_lone_carriage_return(std::string_view text) {
-  for (std::size_t at = text.find('\r'); at != std::string_view::npos;
-       at = text.find('\r', at + 1)) {
+bool has_lone_carriage_return(string_view text) {
+  for (std::size_t at = text.find('\r'); at != string_view::npos; at = text.find('\r', at + 1)) {
     if (at + 1 >= text.size() || text[at + 1] != '\n') {
       return true;
     }
@@ -62,7 +46,7 @@ bool has_lone_carriage_return(std::string_view text) {
   return false;
 }
 
-std::string pointer_to(const std::string& parent, std::string_view key) {
+std::string pointer_to(const std::string& parent, string_view key) {
   std::string pointer = parent + "/";
   for (const char c : key) {
     pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
@@ -70,43 +54,52 @@ std::string pointer_to(const std::string& parent, std::string_view key) {
   return pointer;
 }
 
+bool is_filled(const Json& value) {
+  return value.is_structured() && !value.empty();
+}
+
+bool is_hollow(const Json& value) {
+  return value.is_null() || (value.is_structured() && value.empty());
+}
+
+bool same_kind(const Json& left, const Json& right) {
+  return (left.is_object() && right.is_object()) || (left.is_array() && right.is_array());
+}
+
+enum class Format { YamlText, JsonText };
+
 class Editor {
  public:
-  Editor(std::string_view text, const YamlSource& source)
+  Editor(string_view text, const YamlSource& source, Format format)
       : text_(text),
         source_(source),
         lines_(read_lines(text)),
-        crlf_(text.find("\r\n") != std::string_view::npos) {}
+        crlf_(text.find("\r\n") != string_view::npos) {
+    style_.json = format == Format::JsonText;
+    if (style_.json) {
+      learn_style();
+    }
+  }
 
-  // Collects what turns `before` at `pointer` into `after`; false where the style does not allow
-  // it.
-  bool change(const std::string& pointer, const Json& before, const Json& after) {
-    if (base::same(before, after)) {
-      return true;
-    }
-    const YamlNode* node = source_.node(pointer);
-    if (node == nullptr || node->flow || before.empty()) {
-      return false;
-    }
-    if (before.is_object() && after.is_object()) {
-      return change_object(pointer, *node, before, after);
-    }
-    return before.is_array() && after.is_array() && change_list(pointer, *node, before, after);
+  bool change_root(const Json& after) {
+    return change("", source_.value, after, style_.json ? Context::Flow : Context::Block);
   }
 
   [[nodiscard]] std::string result() const {
-    std::vector<const Edit*> order;
-    for (const Edit& edit : edits_) {
+    std::vector<const TextEdit*> order;
+    for (const TextEdit& edit : edits_) {
       order.push_back(&edit);
     }
-    std::stable_sort(order.begin(), order.end(), [](const Edit* left, const Edit* right) {
+    std::stable_sort(order.begin(), order.end(), [](const TextEdit* left, const TextEdit* right) {
       return left->begin < right->begin;
     });
     std::string edited;
     std::size_t at = 0;
-    for (const Edit* edit : order) {
-      edited += text_.substr(at, edit->begin - at);
-      append_lines(edited, edit->insert);
+    for (const TextEdit* edit : order) {
+      if (edit->begin > at) {
+        edited += text_.substr(at, edit->begin - at);
+      }
+      append(edited, *edit);
       at = std::max(at, edit->end);
     }
     edited += text_.substr(at);
@@ -114,21 +107,73 @@ class Editor {
   }
 
  private:
-  struct Edit {
-    std::size_t begin;
-    std::size_t end;     // == begin for an insertion.
-    std::string insert;  // Whole lines, with '\n'.
-  };
+  enum class Context { Block, Flow };
+
+  // As the first member of the root is written: colon, indentation, one line or several.
+  void learn_style() {
+    for (const auto& item : source_.value.items()) {
+      const YamlNode* node = source_.node(pointer_to("", item.key()));
+      if (node == nullptr || !source_.value.is_object()) {
+        return;
+      }
+      style_.colon = text_.substr(node->key_end, node->content_offset - node->key_end);
+      const std::size_t begin = lines_[line_at(node->key_offset)].begin;
+      const std::string indent(text_.substr(begin, node->key_offset - begin));
+      style_.expand = indent.find_first_not_of(" \t") == std::string::npos && begin > 0;
+      if (style_.expand && !indent.empty()) {
+        style_.unit = indent;
+      }
+      return;
+    }
+  }
+
+  // Collects what turns `before` at `pointer` into `after`; false where the text does not allow it.
+  bool change(const std::string& pointer, const Json& before, const Json& after, Context context) {
+    if (base::same(before, after)) {
+      return true;
+    }
+    const YamlNode* node = source_.node(pointer);
+    if (node == nullptr) {
+      return false;
+    }
+    if (is_hollow(before) && is_filled(after)) {
+      return fill(pointer, *node, before, after, context);
+    }
+    if (is_filled(before) && is_hollow(after)) {
+      return hollow_out(pointer, *node, before, after);
+    }
+    if (!before.is_structured() && !is_filled(after)) {
+      return replace(*node, after, context);
+    }
+    if (!same_kind(before, after)) {
+      return false;
+    }
+    if (node->flow) {
+      return change_flow(pointer, *node, before, after);
+    }
+    return before.is_object() ? change_object(pointer, *node, before, after)
+                              : change_list(pointer, *node, before, after);
+  }
+
+  // A scalar, or nothing, becomes a scalar or empty brackets.
+  bool replace(const YamlNode& node, const Json& after, Context context) {
+    std::string text = context == Context::Flow ? write_flow(after, style_, std::nullopt)
+                                                : write_yaml_inline(after);
+    if (node.content_offset == node.end_offset) {
+      text.insert(0, " ");
+    } else if (text_[node.end_offset - 1] == '\n') {
+      text += '\n';  // It was a block scalar.
+    }
+    edits_.push_back({node.content_offset, node.end_offset, std::move(text)});
+    return true;
+  }
 
   bool change_object(const std::string& pointer, const YamlNode& node, const Json& before,
                      const Json& after) {
-    if (after.empty()) {
-      return false;  // There is no block style for {}.
-    }
     for (const auto& [key, value] : before.items()) {
       const Json* now = base::find(after, key);
       const std::string child = pointer_to(pointer, key);
-      if (now == nullptr ? !remove_member(child, value) : !change(child, value, *now)) {
+      if (now == nullptr ? !remove_member(child) : !change(child, value, *now, Context::Block)) {
         return false;
       }
     }
@@ -138,68 +183,87 @@ class Editor {
         base::append_member(added, key, value);
       }
     }
-    return added.empty() || insert(node, added, mapping_end(node));
+    return added.empty() || insert(node, added);
+  }
+
+  // Which elements go, and how many of `after` have their place in the text. One that has no equal
+  // is changed where it stands, if there is none to spare.
+  struct ListPlan {
+    std::vector<bool> removed;
+    std::size_t placed = 0;
+  };
+
+  std::optional<ListPlan> plan_list(const std::string& pointer, const Json& before,
+                                    const Json& after, Context context) {
+    ListPlan plan;
+    std::size_t& kept = plan.placed;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const bool needed = kept < after.size() && before.size() - i <= after.size() - kept;
+      const bool equal = kept < after.size() && base::same(before.at(i), after.at(kept));
+      plan.removed.push_back(!equal && !needed);
+      if (needed && !equal &&
+          !change(fmt::format("{}/{}", pointer, i), before.at(i), after.at(kept), context)) {
+        return std::nullopt;
+      }
+      kept += equal || needed ? 1 : 0;
+    }
+    return plan;
   }
 
   bool change_list(const std::string& pointer, const YamlNode& node, const Json& before,
                    const Json& after) {
-    if (after.empty()) {
+    const auto plan = plan_list(pointer, before, after, Context::Block);
+    if (!plan) {
       return false;
     }
-    std::size_t kept = 0;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const std::string child = fmt::format("{}/{}", pointer, i);
-      const bool last_chance = kept < after.size() && before.size() - i <= after.size() - kept;
-      if (kept < after.size() && base::same(before.at(i), after.at(kept))) {
-        ++kept;
-      } else if (last_chance ? !change(child, before.at(i), after.at(kept++))
-                             : !remove_element(child)) {
+      if (plan->removed[i] && !remove_element(fmt::format("{}/{}", pointer, i))) {
         return false;
       }
     }
     Json added = Json::array();
-    for (std::size_t i = kept; i < after.size(); ++i) {
+    for (std::size_t i = plan->placed; i < after.size(); ++i) {
       added.push_back(after.at(i));
     }
-    return added.empty() || insert(node, added, list_end(node));
+    return added.empty() || insert(node, added);
   }
 
-  bool insert(const YamlNode& node, const Json& added, std::optional<std::size_t> offset) {
-    if (!offset) {
-      return false;
-    }
-    edits_.push_back({*offset, *offset, write_yaml(added, node.value.column - 1)});
+  // Whole lines behind the collection's last one.
+  bool insert(const YamlNode& node, const Json& added) {
+    const std::size_t line = line_at(node.content_offset);
+    const std::size_t column = node.content_offset - lines_[line].begin;
+    const std::size_t at = lines_[last_line(node)].end;
+    edits_.push_back({at, at, write_yaml(added, column), true});
     return true;
   }
 
-  bool remove_member(const std::string& pointer, const Json& value) {
+  bool remove_member(const std::string& pointer) {
     const YamlNode* node = source_.node(pointer);
     if (node == nullptr) {
       return false;
     }
     const std::size_t first = line_at(node->key_offset);
-    const std::size_t indent = node->key.column - 1;
-    if (lines_[first].indent != indent || lines_[first].dash) {
+    if (lines_[first].begin + lines_[first].indent != node->key_offset) {
       return false;  // It shares its line with a dash or with another key.
     }
-    remove_lines(first, last_line(first, [&](const Line& line) {
-                   return line.indent > indent ||
-                          (line.indent == indent && line.dash && value.is_array());
-                 }));
+    remove_lines(first, last_line(*node));
     return true;
   }
 
   bool remove_element(const std::string& pointer) {
     const YamlNode* node = source_.node(pointer);
-    if (node == nullptr) {
+    if (node == nullptr || node->value_offset == 0) {
       return false;
     }
-    const std::size_t first = line_at(node->value_offset);
-    const std::size_t indent = lines_[first].indent;
-    if (!lines_[first].dash || node->value.column != indent + 3) {
+    const std::size_t dash = text_.find_last_not_of(" \t\r\n", node->value_offset - 1);
+    if (dash == string_view::npos || text_[dash] != '-') {
       return false;
     }
-    remove_lines(first, last_line(first, [&](const Line& line) { return line.indent > indent; }));
+    const std::size_t first = line_at(dash);
+    if (lines_[first].begin + lines_[first].indent != dash) {
+      return false;
+    }
+    remove_lines(first, last_line(*node));
     return true;
   }
 
@@ -207,49 +271,180 @@ class Editor {
     edits_.push_back({lines_[first].begin, lines_[last].end, ""});
   }
 
-  [[nodiscard]] std::optional<std::size_t> mapping_end(const YamlNode& node) const {
-    const std::size_t indent = node.value.column - 1;
-    return end_of(node, [&](const Line& line) { return line.indent >= indent; });
+  // Brackets: their items, with what is to go.
+  bool change_flow(const std::string& pointer, const YamlNode& node, const Json& before,
+                   const Json& after) {
+    const char open = text_[node.content_offset];
+    if (open != '{' && open != '[') {
+      return false;  // `[a: b]`: a mapping without brackets of its own.
+    }
+    std::vector<FlowCollection::Item> items;
+    std::vector<FlowAddition> added;
+    if (!(before.is_object() ? plan_members(pointer, before, after, items, added)
+                             : plan_elements(pointer, before, after, items, added))) {
+      return false;
+    }
+    std::sort(items.begin(), items.end(),
+              [](const auto& left, const auto& right) { return left.begin < right.begin; });
+    const FlowCollection collection(text_, node.content_offset, node.end_offset - 1, items, style_);
+    const bool removes =
+        std::any_of(items.begin(), items.end(), [](const auto& item) { return item.removed; });
+    if (removes && !added.empty()) {
+      return false;
+    }
+    for (TextEdit& edit : removes         ? collection.removals()
+                          : added.empty() ? std::vector<TextEdit>()
+                                          : collection.insertions(added)) {
+      edits_.push_back(std::move(edit));
+    }
+    return true;
   }
 
-  [[nodiscard]] std::optional<std::size_t> list_end(const YamlNode& node) const {
-    const std::size_t indent = node.value.column - 1;
-    if (!lines_[line_at(node.value_offset)].dash) {
-      return std::nullopt;
+  bool plan_members(const std::string& pointer, const Json& before, const Json& after,
+                    std::vector<FlowCollection::Item>& items, std::vector<FlowAddition>& added) {
+    for (const auto& [key, value] : before.items()) {
+      const std::string child = pointer_to(pointer, key);
+      const YamlNode* node = source_.node(child);
+      const Json* now = base::find(after, key);
+      if (node == nullptr || (now != nullptr && !change(child, value, *now, Context::Flow))) {
+        return false;
+      }
+      items.push_back(
+          {node->key_offset, std::max(node->key_end, node->end_offset), now == nullptr});
     }
-    return end_of(node, [&](const Line& line) {
-      return line.indent > indent || (line.indent == indent && line.dash);
-    });
+    for (const auto& [key, value] : after.items()) {
+      if (base::find(before, key) == nullptr) {
+        added.push_back({key, &value});
+      }
+    }
+    return true;
   }
 
-  template <class Belongs>
-  [[nodiscard]] std::optional<std::size_t> end_of(const YamlNode& node, Belongs belongs) const {
-    const std::size_t first = line_at(node.value_offset);
-    if (lines_[first].marker) {
-      return std::nullopt;  // "--- a: 1": the next line cannot stand in its column.
+  bool plan_elements(const std::string& pointer, const Json& before, const Json& after,
+                     std::vector<FlowCollection::Item>& items, std::vector<FlowAddition>& added) {
+    const auto plan = plan_list(pointer, before, after, Context::Flow);
+    for (std::size_t i = 0; plan && i < before.size(); ++i) {
+      const YamlNode* node = source_.node(fmt::format("{}/{}", pointer, i));
+      if (node == nullptr) {
+        return false;
+      }
+      items.push_back({node->value_offset, node->end_offset, plan->removed[i]});
     }
-    return lines_[last_line(first, belongs)].end;
+    for (std::size_t i = plan ? plan->placed : after.size(); i < after.size(); ++i) {
+      added.push_back({std::nullopt, &after.at(i)});
+    }
+    return plan.has_value();
   }
 
-  // The last line of what begins on line `first`. Blank lines behind it are not its own, nor are
-  // comments, unless they stand deeper than it: those may be text of a block scalar.
-  template <class Belongs>
-  [[nodiscard]] std::size_t last_line(std::size_t first, Belongs belongs) const {
-    std::size_t last = first;
-    for (std::size_t i = first + 1; i < lines_.size(); ++i) {
-      const Line& line = lines_[i];
-      if (line.blank) {
-        continue;
-      }
-      if (line.comment && line.indent <= lines_[first].indent) {
-        continue;
-      }
-      if (line.marker || !belongs(line)) {
-        break;
-      }
-      last = i;
+  // Nothing, null or empty brackets get content.
+  bool fill(const std::string& pointer, const YamlNode& node, const Json& before, const Json& after,
+            Context context) {
+    if (context == Context::Block && fills_a_block(node)) {
+      return fill_block(node, before, after);
     }
-    return last;
+    if (before.is_structured()) {
+      return same_kind(before, after) && change_flow(pointer, node, before, after);
+    }
+    if (context == Context::Block) {
+      return false;
+    }
+    const auto indent =
+        style_.expand ? std::optional(indent_of(node.content_offset)) : std::nullopt;
+    const bool absent = node.content_offset == node.end_offset;
+    edits_.push_back({node.content_offset, node.end_offset,
+                      (absent ? " " : "") + write_flow(after, style_, indent)});
+    return true;
+  }
+
+  // The value of a block member, alone on the key's line but for a comment.
+  [[nodiscard]] bool fills_a_block(const YamlNode& node) const {
+    if (node.key_end == 0 || node.value_offset != node.content_offset) {
+      return false;
+    }
+    const std::size_t line = line_at(node.key_offset);
+    const std::size_t end = lines_[line].end;
+    if (node.end_offset > end || text_[node.key_offset] == '?') {
+      return false;
+    }
+    const std::size_t rest = text_.find_first_not_of(" \t\r\n", node.end_offset);
+    return rest == string_view::npos || rest >= end || text_[rest] == '#';
+  }
+
+  bool fill_block(const YamlNode& node, const Json& before, const Json& after) {
+    const std::size_t line = line_at(node.key_offset);
+    const std::size_t column = node.key_offset - lines_[line].begin;
+    const string_view token =
+        text_.substr(node.content_offset, node.end_offset - node.content_offset);
+    const bool usual = text_.substr(node.content_offset - 2, 2) == ": " &&
+                       (token == "[]" || token == "{}") && same_kind(before, after);
+    if (usual) {
+      edits_.push_back({node.content_offset - 1, node.end_offset, ""});
+    } else if (!token.empty()) {
+      edits_.push_back({node.content_offset, node.content_offset, std::string(kWas)});
+    }
+    const std::size_t at = lines_[line].end;
+    edits_.push_back({at, at, write_yaml(after, after.is_object() ? column + 2 : column), true});
+    return true;
+  }
+
+  // A filled collection becomes null or empty.
+  bool hollow_out(const std::string& pointer, const YamlNode& node, const Json& before,
+                  const Json& after) {
+    if (node.flow && after.is_null()) {
+      edits_.push_back({node.content_offset, node.end_offset, "null"});
+      return true;
+    }
+    if (!after.is_null() && !same_kind(before, after)) {
+      return false;
+    }
+    if (node.flow) {
+      return change_flow(pointer, node, before, after);
+    }
+    if (node.key_end == 0 || node.value_offset != node.content_offset) {
+      return false;
+    }
+    return remove_children(pointer, before) && restore_hollow(node, after);
+  }
+
+  bool remove_children(const std::string& pointer, const Json& before) {
+    std::size_t index = 0;
+    for (const auto& item : before.items()) {
+      const bool removed = before.is_object()
+                               ? remove_member(pointer_to(pointer, item.key()))
+                               : remove_element(fmt::format("{}/{}", pointer, index++));
+      if (!removed) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // What fill_block() took away, behind the key's colon.
+  bool restore_hollow(const YamlNode& node, const Json& after) {
+    const std::size_t colon = text_.find(':', node.key_end);
+    const std::size_t end = lines_[line_at(node.key_offset)].end;
+    if (colon >= end) {
+      return false;
+    }
+    const std::size_t comment = text_.find_first_not_of(" \t", colon + 1);
+    if (comment < end && text_.substr(comment).starts_with(kWas) &&
+        was(text_.substr(comment + kWas.size(), end - comment - kWas.size()), after)) {
+      edits_.push_back({comment, comment + kWas.size(), ""});
+    } else if (!after.is_null()) {
+      edits_.push_back({colon + 1, colon + 1, after.is_object() ? " {}" : " []"});
+    }
+    return true;
+  }
+
+  static bool was(string_view text, const Json& value) {
+    const auto read = read_yaml(text);
+    return read && base::same(read.value().value, value) &&
+           text.find_first_not_of(" \t\r\n#") != string_view::npos && text.front() != '#';
+  }
+
+  // A value ends behind the newline of its last line if it is a block scalar.
+  [[nodiscard]] std::size_t last_line(const YamlNode& node) const {
+    return line_at(std::max({node.end_offset, node.key_end, std::size_t{1}}) - 1);
   }
 
   [[nodiscard]] std::size_t line_at(std::size_t offset) const {
@@ -259,11 +454,17 @@ class Editor {
     return static_cast<std::size_t>(next - lines_.begin()) - (next == lines_.begin() ? 0 : 1);
   }
 
-  void append_lines(std::string& edited, std::string_view lines) const {
-    if (!lines.empty() && !edited.empty() && edited.back() != '\n') {
+  [[nodiscard]] std::string indent_of(std::size_t offset) const {
+    const std::size_t begin = lines_[line_at(offset)].begin;
+    const std::size_t end = std::min(text_.find_first_not_of(" \t", begin), offset);
+    return std::string(text_.substr(begin, end - begin));
+  }
+
+  void append(std::string& edited, const TextEdit& edit) const {
+    if (edit.whole_lines && !edited.empty() && edited.back() != '\n') {
       edited += newline();
     }
-    for (const char c : lines) {
+    for (const char c : edit.insert) {
       if (c == '\n') {
         edited += newline();
       } else {
@@ -274,39 +475,51 @@ class Editor {
 
   // A text without a newline at its end stays one, whichever line is the last now.
   [[nodiscard]] std::string like_the_end_of_text(std::string edited) const {
-    const bool had_newline = text_.ends_with('\n');
-    if (!had_newline && edited.ends_with(newline())) {
+    if (!text_.ends_with('\n') && edited.ends_with(newline())) {
       edited.erase(edited.size() - newline().size());
     }
     return edited;
   }
 
-  [[nodiscard]] std::string_view newline() const { return crlf_ ? "\r\n" : "\n"; }
+  [[nodiscard]] string_view newline() const { return crlf_ ? "\r\n" : "\n"; }
 
-  std::string_view text_;
+  string_view text_;
   const YamlSource& source_;  // Not owned.
   std::vector<Line> lines_;
   bool crlf_;
-  std::vector<Edit> edits_;  // At one offset: children before their parent's new members.
+  FlowStyle style_;
+  std::vector<TextEdit> edits_;  // At one offset: children before their parent's new members.
 };
 
-}  // namespace
-
-std::optional<std::string> edit_yaml(std::string_view text, const YamlSource& source,
-                                     const Json& after) {
+std::optional<std::string> edit(string_view text, const YamlSource& source, const Json& after,
+                                Format format) {
   if (text.empty() || has_lone_carriage_return(text)) {
     return std::nullopt;
   }
-  Editor editor(text, source);
-  if (!editor.change("", source.value, after)) {
+  Editor editor(text, source, format);
+  return editor.change_root(after) ? std::optional(editor.result()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> edit_yaml(string_view text, const YamlSource& source,
+                                     const Json& after) {
+  auto edited = edit(text, source, after, Format::YamlText);
+  if (!edited) {
     return std::nullopt;
   }
-  std::string edited = editor.result();
-  const auto again = read_yaml(edited);
-  if (!again || !base::same(again.value().value, after)) {
+  const auto again = read_yaml(*edited, 1, LastLine::Ended);
+  return again && base::same(again.value().value, after) ? edited : std::nullopt;
+}
+
+std::optional<std::string> edit_json(string_view text, const YamlSource& source,
+                                     const Json& after) {
+  auto edited = edit(text, source, after, Format::JsonText);
+  if (!edited) {
     return std::nullopt;
   }
-  return edited;
+  const auto again = read_json(*edited);
+  return again && base::same(again.value(), after) ? edited : std::nullopt;
 }
 
 }  // namespace injector::codec

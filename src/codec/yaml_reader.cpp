@@ -1,18 +1,12 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
 
 #include "codec/yaml.h"
+#include "codec/yaml_parser.h"
 #include "codec/yaml_scalar.h"
 #include "codec/yaml_syntax.h"
 
@@ -21,18 +15,18 @@ namespace {
 
 using base::Json;
 using std::string_view;
-using Index = std::uint32_t;
+using Index = NodeIndex;
+using Tree = TextTree;
 
-constexpr Index kNone = std::numeric_limits<Index>::max();
+constexpr Index kNone = kNoNode;
 
-// Offsets fit in an Index, and the parser counts them in an int.
+// Offsets fit in 32 bits.
 constexpr std::size_t kMaxText = std::size_t{256} << 20U;
-// A document of more values than this is no Kubernetes object; each costs about 64 bytes.
-constexpr std::size_t kMaxNodes = 4'000'000;
 // What aliases may add to the text of a document, in bytes.
 constexpr std::size_t kMaxAliasedBytes = std::size_t{64} << 20U;
 
-// Thrown and caught in this file: the parser calls us back, and a Result cannot pass through it.
+// Thrown and caught in this file and the parser: deep in a tree, a Result at every step would hide
+// what the step does.
 using Problem = SyntaxProblem;
 
 void require(std::optional<SyntaxProblem> problem) {
@@ -40,310 +34,6 @@ void require(std::optional<SyntaxProblem> problem) {
     throw *std::move(problem);
   }
 }
-
-// One node of the text, before its meaning is known. The tree is an array with links, so that an
-// anchor is an index and no subtree is ever copied before an alias asks for it.
-struct TextNode {
-  enum class Kind : std::uint8_t { Scalar, Sequence, Mapping, Alias };
-
-  std::string text;  // Of a scalar.
-  Index line = 0;
-  Index column = 0;
-  Index offset = 0;
-  Index child = kNone;  // The first; a mapping has its keys and values in turn.
-  Index next = kNone;
-  Index target = kNone;  // Of an alias.
-  Index tag = 0;         // Into Tree::tags; 0 is no tag.
-  Kind kind = Kind::Scalar;
-  bool plain = false;  // A scalar without quotes.
-  bool flow = false;
-  bool anchored = false;
-  bool open = false;  // A collection that is being converted: an alias to it is a cycle.
-};
-
-struct Tree {
-  std::vector<TextNode> nodes;    // The root is the first.
-  std::vector<std::string> tags;  // The first is empty: no tag.
-};
-
-// Builds the tree from the parser's events, and asks yaml_syntax.h what the parser does not.
-class Composer final : public YAML::EventHandler {
- public:
-  explicit Composer(string_view text)
-      : text_(text) {}
-
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
-
-  void OnDocumentEnd() override {
-    if (last_ != Last::Block) {
-      require(check_indentation(text_, text_.size(), last_ == Last::Plain));
-    }
-  }
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    TextNode node = at(mark);
-    node.plain = true;
-    check_null(node);
-    add(std::move(node), anchor);
-    last_ = Last::Plain;
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    TextNode node = at(mark);
-    node.kind = TextNode::Kind::Alias;
-    node.target = anchors_.at(anchor);
-    add(std::move(node), 0);
-    last_ = Last::Other;
-  }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    TextNode node = at(mark);
-    node.text = value;
-    node.plain = tag == "?";
-    node.tag = tag == "?" || tag == "!" ? 0 : intern(tag);
-    const std::size_t offset = node.offset;
-    add(std::move(node), anchor);
-    last_ = check_scalar(offset);
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value style) override {
-    open(mark, TextNode::Kind::Sequence, anchor, style);
-  }
-
-  void OnSequenceEnd() override { open_.pop_back(); }
-
-  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value style) override {
-    open(mark, TextNode::Kind::Mapping, anchor, style);
-  }
-
-  void OnMapEnd() override { open_.pop_back(); }
-
-  /// True once the root is there with all that belongs to it.
-  [[nodiscard]] bool complete() const { return !tree_.nodes.empty() && open_.empty(); }
-
-  /// Where the innermost open bracket stands.
-  [[nodiscard]] std::optional<std::size_t> open_bracket() const {
-    if (open_.empty() || !tree_.nodes[open_.back().node].flow) {
-      return std::nullopt;
-    }
-    return tree_.nodes[open_.back().node].offset;
-  }
-
-  [[nodiscard]] Tree take() { return std::move(tree_); }
-
- private:
-  struct Open {
-    Index node = 0;
-    Index last_child = kNone;
-    bool flow = false;      // Or inside one.
-    bool at_value = false;  // In a mapping: the next child is a value.
-  };
-
-  // What stands before the next node, for the question whether a tab may stand between.
-  enum class Last { Other, Plain, Block };
-
-  static TextNode at(const YAML::Mark& mark) {
-    TextNode node;
-    node.line = static_cast<Index>(mark.line);
-    node.column = static_cast<Index>(mark.column);
-    node.offset = static_cast<Index>(mark.pos);
-    return node;
-  }
-
-  Index intern(const std::string& tag) {
-    const auto [found, is_new] = tag_index_.emplace(tag, static_cast<Index>(tree_.tags.size()));
-    if (is_new) {
-      tree_.tags.push_back(tag);
-    }
-    return found->second;
-  }
-
-  [[nodiscard]] bool in_flow() const { return !open_.empty() && open_.back().flow; }
-
-  [[nodiscard]] char byte(std::size_t offset) const {
-    return offset < text_.size() ? text_[offset] : '\0';
-  }
-
-  // The parser reports a null wherever a node is missing.
-  void check_null(TextNode& node) {
-    if (open_.empty()) {
-      restore_tag(node);
-      return;
-    }
-    const Open& parent = open_.back();
-    if (tree_.nodes[parent.node].kind == TextNode::Kind::Sequence) {
-      if (parent.flow && (byte(node.offset) == ',' || byte(node.offset) == ']')) {
-        throw Problem{node.offset, "expected a value"};
-      }
-    } else if (parent.at_value) {
-      place_behind_key(node, tree_.nodes[parent.last_child], parent.flow);
-    }
-  }
-
-  // The parser gives an absent value the place of the next token.
-  void place_behind_key(TextNode& node, const TextNode& key, bool flow) const {
-    const auto colon = find_colon(text_, key.offset, key.text);
-    if (!flow && !colon && !is_explicit_key(text_, key.offset)) {
-      throw Problem{key.offset, "expected ':' after a key"};
-    }
-    // To go-yaml the colon of {a:} belongs to the key: ask for a text that is clear to both.
-    constexpr string_view kFlowIndicators = ",[]{}";
-    if (flow && colon && kFlowIndicators.find(byte(*colon + 1)) != string_view::npos) {
-      throw Problem{*colon, "expected a space after ':'"};
-    }
-    const bool same_line =
-        colon && text_.substr(key.offset, *colon - key.offset).find('\n') == string_view::npos;
-    if (same_line && node.offset > *colon && !is_written(node, key)) {
-      node.line = key.line;
-      node.column = key.column + static_cast<Index>(*colon + 1 - key.offset);
-      node.offset = static_cast<Index>(*colon + 1);
-    }
-  }
-
-  // False where the place is that of the next token: an indicator, or a line that is not indented
-  // further than the key.
-  [[nodiscard]] bool is_written(const TextNode& node, const TextNode& key) const {
-    const char first = byte(node.offset);
-    const bool next_line = node.line > key.line && node.column <= key.column;
-    return first != '\0' && first != ',' && first != '}' && first != ']' && !next_line;
-  }
-
-  // The parser forgets the tag of an empty document.
-  void restore_tag(TextNode& node) {
-    if (byte(node.offset) != '!') {
-      return;
-    }
-    const string_view tag =
-        text_.substr(node.offset, text_.find_first_of(" \t\r\n", node.offset) - node.offset);
-    node.plain = false;
-    node.tag = tag == "!" ? 0
-                          : intern(tag.starts_with("!!")
-                                       ? "tag:yaml.org,2002:" + std::string(tag.substr(2))
-                                       : std::string(tag));
-  }
-
-  [[nodiscard]] Last check_scalar(std::size_t offset) const {
-    const std::size_t content = skip_properties(text_, offset);
-    const char first = byte(content);
-    if (first == '"' || first == '\'') {
-      if (!quoted_end(text_, content)) {
-        throw Problem{content, "the quote is never closed"};
-      }
-      return Last::Other;
-    }
-    if (first == '|' || first == '>') {
-      require(check_block_scalar(text_, content));
-      return Last::Block;
-    }
-    return Last::Plain;
-  }
-
-  void open(const YAML::Mark& mark, TextNode::Kind kind, YAML::anchor_t anchor,
-            YAML::EmitterStyle::value style) {
-    TextNode node = at(mark);
-    node.kind = kind;
-    node.flow = style == YAML::EmitterStyle::Flow;
-    const bool flow = node.flow || in_flow();
-    const Index index = add(std::move(node), anchor);
-    open_.push_back({index, kNone, flow, false});
-  }
-
-  Index add(TextNode node, YAML::anchor_t anchor) {
-    check_place(node);
-    if (tree_.nodes.size() >= kMaxNodes) {
-      throw Problem{node.offset, fmt::format("document has more than {} values", kMaxNodes)};
-    }
-    const auto index = static_cast<Index>(tree_.nodes.size());
-    if (anchor != 0) {
-      node.anchored = true;
-      anchors_[anchor] = index;
-    }
-    tree_.nodes.push_back(std::move(node));
-    link(index);
-    return index;
-  }
-
-  void check_place(const TextNode& node) const {
-    require(check_properties(text_, node.offset));
-    if (in_flow()) {
-      return;
-    }
-    if (last_ != Last::Block) {
-      require(check_indentation(text_, node.offset, last_ == Last::Plain));
-    }
-    check_column(node);
-  }
-
-  // The parser takes a value on a new line that is not indented further than its parent.
-  void check_column(const TextNode& node) const {
-    const bool block = node.kind == TextNode::Kind::Sequence && !node.flow;
-    if (open_.empty() || block || is_absent(node)) {
-      return;
-    }
-    const TextNode& parent = tree_.nodes[open_.back().node];
-    if (skip_properties(text_, parent.offset) != parent.offset) {
-      return;  // The parent's place is that of its anchor or tag.
-    }
-    const bool key = parent.kind == TextNode::Kind::Mapping && !open_.back().at_value;
-    if (!key && node.column <= parent.column && node.line > parent.line) {
-      throw Problem{node.offset, "expected ':' or more indentation"};
-    }
-  }
-
-  // A null that nobody wrote: its place is that of the next token.
-  static bool is_absent(const TextNode& node) {
-    return node.plain && node.text.empty() && node.tag == 0 && !node.anchored;
-  }
-
-  void link(Index index) {
-    if (open_.empty()) {
-      return;
-    }
-    Open& parent = open_.back();
-    Index& place = parent.last_child == kNone ? tree_.nodes[parent.node].child
-                                              : tree_.nodes[parent.last_child].next;
-    place = index;
-    parent.last_child = index;
-    parent.at_value = !parent.at_value;
-  }
-
-  string_view text_;
-  Tree tree_{{}, {""}};
-  std::vector<Open> open_;
-  std::unordered_map<YAML::anchor_t, Index> anchors_;
-  std::unordered_map<std::string, Index> tag_index_;
-  Last last_ = Last::Other;
-};
-
-// Says where the parser finds more after the first document.
-class Epilog final : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    throw Problem{static_cast<std::size_t>(mark.pos), "expected the end of the document"};
-  }
-
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-
-  void OnSequenceEnd() override {}
-
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-
-  void OnMapEnd() override {}
-};
 
 // Where nodes of the text stand, in the order of the walk. A key that comes again makes what stood
 // under it before obsolete, so the list is thinned before it becomes YamlSource::nodes.
@@ -674,10 +364,13 @@ class Converter {
     YamlNode result;
     result.value = mark(node);
     result.value_offset = node.offset + first_byte_;
+    result.content_offset = node.content + first_byte_;
+    result.end_offset = node.end + first_byte_;
     result.flow = node.flow;
     if (key != kNone) {
       result.key = mark(tree_.nodes[key]);
       result.key_offset = tree_.nodes[key].offset + first_byte_;
+      result.key_end = tree_.nodes[key].end + first_byte_;
     }
     return result;
   }
@@ -706,53 +399,19 @@ class Converter {
   std::size_t shared_ = 0;    // Anchors, aliases and merge keys so far.
 };
 
-Problem problem_of(const YAML::Exception& error, const Composer& composer) {
-  const auto bracket = composer.open_bracket();
-  if (bracket && error.msg.find("flow not found") != std::string::npos) {
-    return {*bracket, "the bracket is never closed"};
-  }
-  const bool deep = dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr;
-  return {error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.pos),
-          deep ? "nested too deep" : error.msg};
-}
-
-void compose(YAML::Parser& parser, Composer& composer) {
-  try {
-    if (parser.HandleNextDocument(composer)) {
-      Epilog epilog;
-      parser.HandleNextDocument(epilog);
-    } else {
-      composer.OnDocumentEnd();
-    }
-  } catch (const YAML::Exception& error) {
-    throw problem_of(error, composer);
-  }
-}
-
-Tree parse(string_view text, std::optional<Problem>& rest) {
+Tree parse(string_view text) {
   if (text.size() > kMaxText) {
     throw Problem{0, fmt::format("document is larger than {} bytes", kMaxText)};
   }
   require(check_characters(text));
-  FirstDocument document = first_document(text);
-  require(std::move(document.problem));
-  std::istringstream in{std::string(document.text)};
-  Composer composer(document.text);
-  try {
-    YAML::Parser parser(in);
-    compose(parser, composer);
-    return composer.take();
-  } catch (const Problem& problem) {
-    const bool complete = composer.complete();
-    Tree tree = composer.take();
-    // go-yaml stops reading at the end of `{..}`. What it accepts is not refused here, but the
-    // caller hears that something is ignored.
-    if (!complete || !tree.nodes.front().flow) {
-      throw;
-    }
-    rest = problem;
-    return tree;
+  Tree tree = parse_yaml(text);
+  // go-yaml stops reading at the end of the root. What it accepts behind `{..}` is not refused
+  // here, but the caller hears that something is ignored; behind anything else it is a mistake.
+  const bool ignored = tree.rest && !tree.rest->refused && tree.nodes.front().flow;
+  if (tree.rest && !ignored) {
+    throw *std::move(tree.rest);
   }
+  return tree;
 }
 
 Mark mark_of(std::size_t offset, string_view text, std::size_t first_line) {
@@ -775,20 +434,23 @@ std::string with_newlines(string_view text) {
   return result;
 }
 
-base::Result<YamlSource> read(string_view raw, std::size_t first_line, MarkRecorder* marks) {
+base::Result<YamlSource> read(string_view raw, std::size_t first_line, LastLine last,
+                              MarkRecorder* marks) {
   constexpr string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::size_t start = raw.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-  const std::string text = with_newlines(raw.substr(start));
+  std::string text = with_newlines(raw.substr(start));
+  if (last == LastLine::Ended && !text.empty() && !text.ends_with('\n')) {
+    text += '\n';
+  }
   try {
-    std::optional<Problem> rest;
-    Tree tree = parse(text, rest);
+    Tree tree = parse(text);
     Converter converter(tree, first_line, start, marks);
     YamlSource source;
     source.value = converter.root();
     source.warnings = converter.take_warnings();
     source.uses_aliases = converter.uses_aliases();
-    if (rest) {
-      source.warnings.push_back({mark_of(rest->offset, text, first_line),
+    if (tree.rest) {
+      source.warnings.push_back({mark_of(tree.rest->offset, text, first_line),
                                  "what follows the end of the document is ignored"});
     }
     return source;
@@ -801,8 +463,8 @@ base::Result<YamlSource> read(string_view raw, std::size_t first_line, MarkRecor
 
 }  // namespace
 
-base::Result<YamlDocument> read_yaml(string_view text, std::size_t first_line) {
-  auto source = read(text, first_line, nullptr);
+base::Result<YamlDocument> read_yaml(string_view text, std::size_t first_line, LastLine last) {
+  auto source = read(text, first_line, last, nullptr);
   if (!source) {
     return std::move(source).error();
   }
@@ -810,9 +472,10 @@ base::Result<YamlDocument> read_yaml(string_view text, std::size_t first_line) {
   return YamlDocument{std::move(read.value), std::move(read.warnings), read.uses_aliases};
 }
 
-base::Result<YamlSource> read_yaml_with_marks(string_view text, std::size_t first_line) {
+base::Result<YamlSource> read_yaml_with_marks(string_view text, std::size_t first_line,
+                                              LastLine last) {
   MarkRecorder marks;
-  auto source = read(text, first_line, &marks);
+  auto source = read(text, first_line, last, &marks);
   if (!source) {
     return source;
   }

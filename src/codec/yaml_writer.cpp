@@ -249,6 +249,24 @@ class Writer {
 
 }  // namespace
 
+std::string write_yaml_inline(const Json& value) {
+  if (value.is_string()) {
+    return inline_text(value.get_ref<const std::string&>());
+  }
+  return value.is_number() ? number(value) : write_json(value);
+}
+
+std::string write_flow_scalar(const Json& value) {
+  const std::string text = write_yaml_inline(value);
+  const bool plain = value.is_string() && text == value.get_ref<const std::string&>();
+  constexpr string_view kSafe =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+  if (!value.is_string() || (plain && text.find_first_not_of(kSafe) == std::string::npos)) {
+    return text;
+  }
+  return double_quoted(value.get_ref<const std::string&>());
+}
+
 std::string write_yaml(const Json& value, std::size_t indent) {
   Writer writer(indent);
   writer.document(value);

@@ -50,7 +50,8 @@ InitializerPlan release(const Json& pod, std::string_view initializer, core::Dec
           decision.reason,
           std::move(decision.detail),
           {},
-          under_version_of(pod, without_entry(initializer))};
+          under_version_of(pod, without_entry(initializer)),
+          std::move(decision.warnings)};
 }
 
 InitializerPlan inject(const Json& pod, std::string_view initializer, core::Decision decision) {
@@ -59,8 +60,8 @@ InitializerPlan inject(const Json& pod, std::string_view initializer, core::Deci
     return refuse_pod(pod, decision.reason, std::move(patch).error().message);
   }
   patch.value()["metadata"]["initializers"] = without_entry(initializer);
-  return {InitializerAction::Inject, decision.reason, std::move(decision.detail),
-          container_names(decision.plan), std::move(patch).value()};
+  return {InitializerAction::Inject,      decision.reason,          std::move(decision.detail),
+          container_names(decision.plan), std::move(patch).value(), std::move(decision.warnings)};
 }
 
 }  // namespace
@@ -85,6 +86,14 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
       break;
   }
   return release(pod, initializer, std::move(decision));
+}
+
+InitializerPlan plan_without_template(const Json& pod, std::string_view initializer,
+                                      const core::Policy& policy,
+                                      const core::MetaFacts* name_space) {
+  const core::Template nothing;
+  InitializerPlan plan = plan_initializer(pod, initializer, {nothing, policy, name_space});
+  return plan.action == InitializerAction::Inject ? InitializerPlan{} : plan;
 }
 
 void trim_initialized(Json& pod) {

@@ -29,7 +29,14 @@ struct InitializerPlan {
   std::string detail;                     // One sentence for a person.
   std::vector<std::string> containers{};  // The names it adds.
   base::Json patch{};                     // Strategic merge; null for Nothing.
+  std::vector<core::Warning> warnings{};  // For the log and Events.
 };
+
+/// What to do while no template serves: a Pod that does not ask goes on, one that asks waits.
+[[nodiscard]] InitializerPlan plan_without_template(const base::Json& pod,
+                                                    std::string_view initializer,
+                                                    const core::Policy& policy,
+                                                    const core::MetaFacts* name_space);
 
 /// Total: a Pod that cannot be worked with is refused, as it would wait forever otherwise. Patches
 /// name the resource version of `pod` and touch no entry but that of `initializer`.

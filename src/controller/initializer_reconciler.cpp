@@ -27,6 +27,35 @@ std::string line_of(const runtime::ObjectReference& about, const InitializerPlan
   return dry_run_line(about, "release", plan.detail);
 }
 
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Somebody else was faster. The plugin compares no versions: it says this where a 409 would be
+// expected, of a Pod that has been initialized meanwhile.
+bool lost_race(const base::Error& error) {
+  return error.code == base::ErrorCode::InvalidInput &&
+         contains(error.message, "immutable once initialization has completed");
+}
+
+// Rights can be granted while the Pod waits; what an admission plugin forbids stays forbidden.
+bool lacks_a_right(const base::Error& error) {
+  return contains(error.message, " cannot patch ") ||
+         contains(error.message, "update to uninitialized resource denied");
+}
+
+bool never_accepted(const base::Error& error) {
+  return error.code == base::ErrorCode::InvalidInput ||
+         (error.code == base::ErrorCode::Forbidden && !lacks_a_right(error));
+}
+
+WriteResult meaning_of(const base::Error& error) {
+  if (lost_race(error)) {
+    return WriteResult::Conflict;
+  }
+  return never_accepted(error) ? WriteResult::Refused : result_of(error);
+}
+
 }  // namespace
 
 InitializerReconciler::InitializerReconciler(Surroundings surroundings, Patcher& patcher,
@@ -41,10 +70,6 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
     forget(key);
     return Outcome::done();
   }
-  const auto tpl = surroundings_.current_template();
-  if (tpl == nullptr) {
-    return Outcome::done();  // Everything is looked at again when there is one.
-  }
   const auto name_space = surroundings_.name_space(object->name_space);
   if (name_space == nullptr) {
     // It is newer than the Pod is to us. To let the Pod go now could not be made good any more.
@@ -54,8 +79,7 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
   if (!pod) {
     return Outcome::give_up(pod.error().message);
   }
-  const InitializerPlan plan =
-      plan_initializer(pod.value(), initializer_, {*tpl, surroundings_.policy, name_space.get()});
+  const InitializerPlan plan = plan_for(pod.value(), *name_space);
   if (plan.action == InitializerAction::Nothing) {
     return Outcome::done();
   }
@@ -66,34 +90,44 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
   return write(pod.value(), plan, stop);
 }
 
+InitializerPlan InitializerReconciler::plan_for(const base::Json& pod,
+                                                const core::MetaFacts& name_space) const {
+  const auto tpl = surroundings_.current_template();
+  if (tpl == nullptr) {
+    // Everything is looked at again when there is one.
+    return plan_without_template(pod, initializer_, surroundings_.policy, &name_space);
+  }
+  return plan_initializer(pod, initializer_, {*tpl, surroundings_.policy, &name_space});
+}
+
 Outcome InitializerReconciler::write(const base::Json& pod, const InitializerPlan& plan,
                                      const std::stop_token& stop) const {
   const runtime::ObjectReference about = reference_to(pod);
   const auto answer = patcher_.patch(about.name_space, about.name, plan.patch, stop);
-  surroundings_.metrics.count_patch(result_of(answer));
+  surroundings_.metrics.count_patch(answer ? WriteResult::Done : meaning_of(answer.error()));
   if (answer) {
     tell(pod, plan);
     return Outcome::done();
   }
-  if (answer.error().code == base::ErrorCode::InvalidInput) {
-    return not_accepted(pod, plan, answer.error(), stop);
+  if (lost_race(answer.error())) {
+    return Outcome::done();  // The watch brings the version that won.
   }
-  return outcome_of(answer.error());
+  return not_accepted(pod, plan, answer.error(), stop);
 }
 
 Outcome InitializerReconciler::not_accepted(const base::Json& pod, const InitializerPlan& plan,
                                             const base::Error& error,
                                             const std::stop_token& stop) const {
-  if (plan.action == InitializerAction::Inject) {
-    // The sidecar makes it an invalid Pod. Waiting would not help: its creator has to know.
+  if (plan.action == InitializerAction::Inject && never_accepted(error)) {
+    // Waiting would not help: the creator has to know.
     return write(pod, refuse_pod(pod, plan.reason, error.message), stop);
   }
-  return Outcome::give_up(
-      error.message);  // Initialized meanwhile, or failed: it is out of our hands.
+  return outcome_of(error);
 }
 
 void InitializerReconciler::tell(const base::Json& pod, const InitializerPlan& plan) const {
   const runtime::ObjectReference about = reference_to(pod);
+  tell_warnings(surroundings_, about, plan.warnings);
   switch (plan.action) {
     case InitializerAction::Inject:
       surroundings_.log.info("pod injected",
@@ -108,16 +142,9 @@ void InitializerReconciler::tell(const base::Json& pod, const InitializerPlan& p
       return;
     case InitializerAction::Release:
     case InitializerAction::Nothing:
-      tell_released(about, plan);
-  }
-}
-
-void InitializerReconciler::tell_released(const runtime::ObjectReference& about,
-                                          const InitializerPlan& plan) const {
-  surroundings_.log.debug(
-      "pod released", {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
-  if (plan.reason == core::Reason::UnrecognizedValue) {
-    surroundings_.announce(about, EventType::Warning, "UnrecognizedValue", plan.detail);
+      surroundings_.log.debug(
+          "pod released",
+          {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
   }
 }
 

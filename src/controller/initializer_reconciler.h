@@ -2,6 +2,9 @@
 // write is for the version it was made from, so no Pod is initialized twice, and what was not
 // written is found again by the next list: there is nothing to remember.
 //
+// An injection that the server will never accept (validation, quota, an admission plugin) becomes a
+// refusal with the server's words, so that the creator does not wait for nothing.
+//
 // A dry run sends nothing, as API servers of that age do not know what a dry run is and would
 // write. The Pods go on waiting, and so do their creators, until an initializer runs that is in
 // earnest.
@@ -33,13 +36,14 @@ class InitializerReconciler {
                                            const std::stop_token& stop) INJ_EXCLUDES(mutex_);
 
  private:
+  [[nodiscard]] InitializerPlan plan_for(const base::Json& pod,
+                                         const core::MetaFacts& name_space) const;
   [[nodiscard]] runtime::Outcome write(const base::Json& pod, const InitializerPlan& plan,
                                        const std::stop_token& stop) const;
   [[nodiscard]] runtime::Outcome not_accepted(const base::Json& pod, const InitializerPlan& plan,
                                               const base::Error& error,
                                               const std::stop_token& stop) const;
   void tell(const base::Json& pod, const InitializerPlan& plan) const;
-  void tell_released(const runtime::ObjectReference& about, const InitializerPlan& plan) const;
   void rehearse(const std::string& key, const base::Json& pod, const InitializerPlan& plan)
       INJ_EXCLUDES(mutex_);
   void forget(const std::string& key) INJ_EXCLUDES(mutex_);

@@ -16,9 +16,10 @@ class Patcher {
  public:
   virtual ~Patcher() = default;
 
-  /// Sends `patch` (strategic merge) and returns the object as the server has it then. The patch
-  /// names the resource version it was made for: Conflict means that somebody wrote since, NotFound
-  /// that the object is gone, InvalidInput that the server will never take this patch.
+  /// Sends `patch` (strategic merge, or merge for custom resources) and returns the object as the
+  /// server has it then. The patch names the resource version it was made for: Conflict means that
+  /// somebody wrote since, NotFound that the object is gone, InvalidInput that the server will
+  /// never take this patch.
   [[nodiscard]] virtual base::Result<base::Json> patch(const std::string& name_space,
                                                        const std::string& name,
                                                        const base::Json& patch,

@@ -1,5 +1,6 @@
 #include "controller/repair_reconciler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,13 +24,14 @@ bool needs_repair(PodState state) {
 
 }  // namespace
 
-RepairReconciler::RepairReconciler(Surroundings surroundings, PodEvictor& evictor,
-                                   const base::Clock& clock, RepairOptions options)
+RepairReconciler::RepairReconciler(Surroundings surroundings, const RepairTools& tools,
+                                   RepairOptions options)
     : surroundings_(std::move(surroundings)),
-      evictor_(evictor),
-      clock_(clock),
-      options_(options),
-      bucket_(options.evictions_per_minute / kSecondsPerMinute, 1) {}
+      evictor_(tools.evictor),
+      turn_store_(tools.turns),
+      clock_(tools.clock),
+      options_(std::move(options)),
+      bucket_(options_.evictions_per_minute / kSecondsPerMinute, 1) {}
 
 RepairReconciler::~RepairReconciler() {
   const base::MutexLock lock(mutex_);
@@ -61,7 +63,12 @@ Outcome RepairReconciler::reconcile(const std::string& key, const runtime::Objec
   if (news) {
     report(pod.value(), plan.value().state);
   }
-  return options_.evict ? evict(pod.value(), plan.value(), *tpl, stop) : Outcome::done();
+  return evicts(plan.value().state) ? evict(pod.value(), plan.value(), *tpl, stop)
+                                    : Outcome::done();
+}
+
+bool RepairReconciler::evicts(PodState state) const {
+  return state == PodState::Missing ? options_.evict_missing : options_.evict_outdated;
 }
 
 bool RepairReconciler::see(const std::string& key, const std::string& uid, PodState state) {
@@ -109,11 +116,14 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
   if (plan.owner.empty()) {
     return Outcome::done();  // Nobody would make it anew.
   }
+  if (const auto recalled = recall_turns(stop); !recalled) {
+    return outcome_of(recalled.error());
+  }
   if (!take_turn(plan.owner)) {
     return Outcome::requeue_after(kLater);
   }
   const runtime::ObjectReference about = reference_to(pod);
-  const auto answer = try_evict(about, tpl, stop);
+  const auto answer = try_evict(about, plan.owner, tpl, stop);
   if (answer) {
     tell_evicted(about, plan.state);
     return Outcome::done();
@@ -122,6 +132,7 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
     return outcome_of(answer.error());  // Nobody knows whether it was: the turn is spent.
   }
   shorten_turn(plan.owner);
+  strike_out(plan.owner, stop);
   surroundings_.log.warn(
       "pod not evicted",
       {{"namespace", about.name_space}, {"pod", about.name}, {"why", answer.error().message}});
@@ -130,14 +141,78 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
 
 // TooManyRequests: not now; it was not evicted.
 base::Result<void> RepairReconciler::try_evict(const runtime::ObjectReference& about,
-                                               const core::Template& tpl,
+                                               const std::string& owner, const core::Template& tpl,
                                                const std::stop_token& stop) {
-  if (const auto proven = prove_webhook(about, tpl, stop); !proven) {
-    return base::Error{base::ErrorCode::TooManyRequests, proven.error().message};
+  auto ready = prove_webhook(about, tpl, stop);
+  if (ready) {
+    ready = write_down(owner, stop);
+  }
+  if (!ready) {
+    return base::Error{base::ErrorCode::TooManyRequests, ready.error().message};
   }
   auto answer = evictor_.evict(about, stop);
   surroundings_.metrics.count_eviction(result_of(answer));
   return answer;
+}
+
+base::Result<void> RepairReconciler::recall_turns(const std::stop_token& stop) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (recalled_ || surroundings_.dry_run) {
+      return {};
+    }
+  }
+  const auto stored = turn_store_.load(stop);
+  if (!stored) {
+    return base::annotate(stored.error(), "look up earlier evictions");
+  }
+  const WallTime wall = options_.wall_clock();
+  const base::MutexLock lock(mutex_);
+  const base::TimePoint now = clock_.now();
+  for (const auto& [owner, until] : stored.value()) {
+    // Whoever wrote it may have had another time of day.
+    const auto left = std::min<WallTime::duration>(until - wall, kOwnerPause);
+    const auto turn = now + std::chrono::duration_cast<base::Duration>(left);
+    written_.insert_or_assign(owner, turn);
+    if (turn > now) {
+      turns_.emplace(owner, turn);
+    }
+  }
+  recalled_ = true;
+  return {};
+}
+
+base::Result<void> RepairReconciler::write_down(const std::string& owner,
+                                                const std::stop_token& stop) {
+  if (surroundings_.dry_run) {
+    return {};
+  }
+  std::map<std::string, std::optional<WallTime>> changes;
+  {
+    const base::MutexLock lock(mutex_);
+    const base::TimePoint now = clock_.now();
+    for (const auto& [past, turn] : written_) {
+      if (turn <= now) {
+        changes.emplace(past, std::nullopt);
+      }
+    }
+    std::erase_if(written_, [now](const auto& entry) { return entry.second <= now; });
+    written_.insert_or_assign(owner, now + kOwnerPause);
+  }
+  changes.insert_or_assign(owner, options_.wall_clock() + kOwnerPause);
+  auto written = turn_store_.write(changes, stop);
+  return written ? std::move(written) : base::annotate(written.error(), "write the eviction down");
+}
+
+// It was written down and did not happen. If this fails, the owner waits longer than it need.
+void RepairReconciler::strike_out(const std::string& owner, const std::stop_token& stop) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (written_.erase(owner) == 0) {
+      return;
+    }
+  }
+  static_cast<void>(turn_store_.write({{owner, std::nullopt}}, stop));
 }
 
 bool RepairReconciler::take_turn(const std::string& owner) {

@@ -1,14 +1,21 @@
 // Repair mode: finds Pods that asked for the sidecar and run without it, or with an outdated one.
 //   - Report: a warning Event on the Pod, once, and envoy_initializer_pods{state}.
-//   - Evict: as well, has such Pods evicted so that their owner makes them anew; only Pods that
-//     have a controller, not faster than the limit, not of one owner twice within ten minutes, and
-//     only after a dry run has shown that the new Pod will come back injected: while the webhook is
-//     away, evicting would change nothing and go on forever. Where that is so, or a disruption
-//     budget holds, nothing was evicted, and the owner's next chance comes sooner.
+//   - Evict: as well, has Pods of the states that it was told evicted so that their owner makes
+//     them anew; only Pods that have a controller, not faster than the limit, not of one owner
+//     twice within ten minutes, and only after a dry run has shown that the new Pod will come back
+//     injected: while the webhook is away, evicting would change nothing and go on forever. Where
+//     that is so, or a disruption budget holds, nothing was evicted, and the owner's next chance
+//     comes sooner.
+//
+// Whose Pod was evicted when is written down before the eviction, where the next leader finds it: a
+// restart makes nobody lose a second Pod.
 
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -40,9 +47,34 @@ class PodEvictor {
                                                  const std::stop_token& stop) = 0;
 };
 
+using WallTime = std::chrono::system_clock::time_point;
+
+/// Remembers beyond this process until when an owner's next Pod has to wait. By the owner's uid.
+/// May be called from any thread.
+class TurnStore {
+ public:
+  virtual ~TurnStore() = default;
+
+  [[nodiscard]] virtual base::Result<std::map<std::string, WallTime>> load(
+      const std::stop_token& stop) = 0;
+  /// Sets those that have a time, removes those that have none, and leaves the others alone.
+  [[nodiscard]] virtual base::Result<void> write(
+      const std::map<std::string, std::optional<WallTime>>& changes,
+      const std::stop_token& stop) = 0;
+};
+
 struct RepairOptions {
-  bool evict = false;
+  bool evict_missing = false;
+  bool evict_outdated = false;
   double evictions_per_minute = 6;
+  std::function<WallTime()> wall_clock = std::chrono::system_clock::now;
+};
+
+/// What repair works with. None is owned; all outlive the reconciler.
+struct RepairTools {
+  PodEvictor& evictor;
+  TurnStore& turns;
+  const base::Clock& clock;
 };
 
 class RepairReconciler {
@@ -50,9 +82,7 @@ class RepairReconciler {
   static constexpr base::Duration kOwnerPause{600'000};  // Between two evictions of one owner.
   static constexpr base::Duration kLater{30'000};        // Until a Pod is looked at again.
 
-  /// Neither `evictor` nor `clock` is owned; both outlive this.
-  RepairReconciler(Surroundings surroundings, PodEvictor& evictor, const base::Clock& clock,
-                   RepairOptions options);
+  RepairReconciler(Surroundings surroundings, const RepairTools& tools, RepairOptions options);
   /// Takes its Pods out of the metric: the next term counts them anew.
   ~RepairReconciler();
   RepairReconciler(const RepairReconciler&) = delete;
@@ -74,6 +104,12 @@ class RepairReconciler {
       INJ_EXCLUDES(mutex_);
   void forget(const std::string& key) INJ_EXCLUDES(mutex_);
   void report(const base::Json& pod, core::PodState state) const;
+  [[nodiscard]] bool evicts(core::PodState state) const;
+  /// Reads what an earlier process wrote down, once.
+  [[nodiscard]] base::Result<void> recall_turns(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
+  [[nodiscard]] base::Result<void> write_down(const std::string& owner, const std::stop_token& stop)
+      INJ_EXCLUDES(mutex_);
+  void strike_out(const std::string& owner, const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   /// False: too soon, for this owner or at all. True: nobody else gets this owner's turn.
   [[nodiscard]] bool take_turn(const std::string& owner) INJ_EXCLUDES(mutex_);
   /// Nothing was evicted after all.
@@ -82,8 +118,8 @@ class RepairReconciler {
                                        const core::Template& tpl, const std::stop_token& stop)
       INJ_EXCLUDES(mutex_);
   [[nodiscard]] base::Result<void> try_evict(const runtime::ObjectReference& about,
-                                             const core::Template& tpl,
-                                             const std::stop_token& stop);
+                                             const std::string& owner, const core::Template& tpl,
+                                             const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   [[nodiscard]] base::Result<void> prove_webhook(const runtime::ObjectReference& about,
                                                  const core::Template& tpl,
                                                  const std::stop_token& stop) const;
@@ -94,6 +130,7 @@ class RepairReconciler {
 
   const Surroundings surroundings_;
   PodEvictor& evictor_;       // Not owned.
+  TurnStore& turn_store_;     // Not owned.
   const base::Clock& clock_;  // Not owned.
   const RepairOptions options_;
 
@@ -101,6 +138,9 @@ class RepairReconciler {
   std::map<std::string, Seen> seen_ INJ_GUARDED_BY(mutex_);  // By key, of what exists.
   // When an owner's next turn comes; only of those that wait for it.
   std::map<std::string, base::TimePoint> turns_ INJ_GUARDED_BY(mutex_);
+  // What the store holds, as far as we know; it is struck out when its time has come.
+  std::map<std::string, base::TimePoint> written_ INJ_GUARDED_BY(mutex_);
+  bool recalled_ INJ_GUARDED_BY(mutex_) = false;
   runtime::TokenBucket bucket_ INJ_GUARDED_BY(mutex_);
 };
 

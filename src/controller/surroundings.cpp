@@ -13,4 +13,14 @@ std::string dry_run_line(const runtime::ObjectReference& about, std::string_view
   return fmt::format("{}: would {} ({})", describe(about), verb, what);
 }
 
+void tell_warnings(const Surroundings& surroundings, const runtime::ObjectReference& about,
+                   const std::vector<core::Warning>& warnings) {
+  for (const core::Warning& warning : warnings) {
+    const std::string code(core::to_string(warning.code));
+    surroundings.log.warn(
+        "warning", {{"object", describe(about)}, {"code", code}, {"message", warning.message}});
+    surroundings.announce(about, runtime::EventType::Warning, code, warning.message);
+  }
+}
+
 }  // namespace injector::controller

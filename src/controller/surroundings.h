@@ -6,10 +6,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/metrics.h"
+#include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
 #include "core/template.h"
@@ -48,5 +50,10 @@ using runtime::reference_to;
 /// "Deployment shop/web: would inject (envoy)".
 [[nodiscard]] std::string dry_run_line(const runtime::ObjectReference& about, std::string_view verb,
                                        std::string_view what);
+
+/// Tells of each of the decision's warnings, in the log and by an Event with its code as reason.
+/// The caller sees to it that nothing is told twice.
+void tell_warnings(const Surroundings& surroundings, const runtime::ObjectReference& about,
+                   const std::vector<core::Warning>& warnings);
 
 }  // namespace injector::controller

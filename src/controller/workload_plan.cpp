@@ -1,15 +1,17 @@
 #include "controller/workload_plan.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/inject.h"
+#include "core/decide.h"
 #include "core/opt_in.h"
 #include "core/remove.h"
 #include "core/render.h"
 #include "core/workload.h"
+#include "patch/merge_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
 
@@ -23,8 +25,19 @@ struct Workload {
   const base::Json& pod;
 };
 
+constexpr core::PodPath kTemplate{"/spec/template", "spec.template"};
+
+// Of a kind that we do not know: by its structure.
+std::optional<core::PodPath> path_in(const base::Json& object) {
+  if (const auto path = core::pod_path(object)) {
+    return path;
+  }
+  const base::Json* containers = base::find(object, "spec", "template", "spec", "containers");
+  return containers != nullptr && containers->is_array() ? std::optional(kTemplate) : std::nullopt;
+}
+
 base::Result<Workload> open_workload(const base::Json& object) {
-  const auto path = core::pod_path(object);
+  const auto path = path_in(object);
   if (!path) {
     return base::invalid("it has no pod template");
   }
@@ -35,28 +48,33 @@ base::Result<Workload> open_workload(const base::Json& object) {
   return Workload{object, *path, *pod};
 }
 
-// Pods will carry the workload's name, or nearly, and its namespace.
-void borrow_identity(core::PodFacts& facts, const base::Json& object) {
-  facts.name = base::text_of(base::find(object, "metadata", "name"));
-  facts.name_space = base::text_of(base::find(object, "metadata", "namespace"));
-}
-
-base::Result<core::Decision> decide(const base::Json& pod, const Workload& workload,
-                                    const PlanContext& context) {
-  auto facts = core::pod_facts(pod);
-  if (!facts) {
-    return base::annotate(std::move(facts).error(), workload.path.dotted);
-  }
-  borrow_identity(facts.value(), workload.object);
-  core::Decision decision =
-      core::inject(facts.value(), context.name_space, context.tpl, context.policy);
-  if (decision.reason == core::Reason::NotRequested) {
-    for (core::Warning& warning : core::misplaced_keys(core::meta_facts(workload.object),
-                                                       workload.path.dotted, context.policy)) {
-      decision.warnings.push_back(std::move(warning));
+std::string service_account_of(const base::Json& pod) {
+  for (const char* field : {"serviceAccountName", "serviceAccount"}) {
+    const std::string_view name = base::text_of(base::find(pod, "spec", field));
+    if (!name.empty()) {
+      return std::string(name);
     }
   }
-  return decision;
+  return "default";
+}
+
+// With the service account's secrets among its own; the hash stays, as it is the same sidecar.
+core::Template with_secrets(const PlanContext& context) {
+  core::Template tpl = context.tpl;
+  for (const std::string& name : *context.account_secrets) {
+    const auto has_it = [&](const core::Piece& secret) { return secret.name == name; };
+    if (std::none_of(tpl.image_pull_secrets.begin(), tpl.image_pull_secrets.end(), has_it)) {
+      tpl.image_pull_secrets.emplace_back(base::Json({{"name", name}}));
+    }
+  }
+  return tpl;
+}
+
+// What is added anyway is not hidden.
+void drop_secrets_warning(std::vector<core::Warning>& warnings) {
+  std::erase_if(warnings, [](const core::Warning& warning) {
+    return warning.code == core::WarningCode::HidesServiceAccountSecrets;
+  });
 }
 
 WorkloadAction action_of(const core::Decision& decision, WorkloadAction write) {
@@ -71,23 +89,40 @@ WorkloadAction action_of(const core::Decision& decision, WorkloadAction write) {
   return WorkloadAction::Nothing;
 }
 
+base::Result<base::Json> patch_to(const base::Json& pod, const Workload& workload) {
+  base::Json wanted = workload.object;
+  *core::pod_at(wanted, workload.path) = pod;
+  return guarded_patch(workload.object, wanted);
+}
+
 // What to do if `pod` were the workload's template and `write` the way to carry it out.
-base::Result<WorkloadPlan> plan_from(base::Json pod, const Workload& workload,
+base::Result<WorkloadPlan> plan_from(const base::Json& pod, const Workload& workload,
                                      const PlanContext& context, WorkloadAction write) {
-  auto decision = decide(pod, workload, context);
+  std::optional<core::Template> extended;
+  if (context.account_secrets) {
+    extended = with_secrets(context);
+  }
+  const core::Template& tpl = extended ? *extended : context.tpl;
+  auto decision =
+      core::decide({workload.object, workload.path, pod}, context.name_space, tpl, context.policy);
   if (!decision) {
     return std::move(decision).error();
   }
-  core::Decision& decided = decision.value();
-  WorkloadPlan plan{action_of(decided, write),     decided.reason,
-                    std::move(decided.detail),     std::move(decided.warnings),
-                    container_names(decided.plan), {}};
+  core::Decision& decided = decision.value().decision;
+  WorkloadPlan plan{action_of(decided, write),
+                    decided.reason,
+                    std::move(decided.detail),
+                    std::move(decided.warnings),
+                    container_names(decided.plan),
+                    service_account_of(pod),
+                    {}};
+  if (context.account_secrets) {
+    drop_secrets_warning(plan.warnings);
+  }
   if (plan.action != write) {
     return plan;
   }
-  base::Json wanted = workload.object;
-  *core::pod_at(wanted, workload.path) = core::patched_object(std::move(pod), decided.plan);
-  auto patch = guarded_patch(workload.object, wanted);
+  auto patch = patch_to(core::patched_object(pod, decided.plan), workload);
   if (!patch) {
     return std::move(patch).error();
   }
@@ -95,19 +130,50 @@ base::Result<WorkloadPlan> plan_from(base::Json pod, const Workload& workload,
   return plan;
 }
 
-}  // namespace
-
-std::vector<std::string> container_names(const core::Plan& plan) {
-  std::vector<std::string> names;
-  for (const auto* pieces : {&plan.init_containers, &plan.containers}) {
-    for (const core::Piece* piece : *pieces) {
-      names.push_back(piece->name);
-    }
+// What the pod template itself says against the sidecar; empty: nothing.
+std::string refusal_of(const base::Json& bare, const PlanContext& context) {
+  const auto facts = core::pod_facts(bare);
+  if (!facts) {
+    return {};
   }
-  return names;
+  const core::OptIn asked = core::opt_in(facts.value(), nullptr, context.policy);
+  if (asked.answer != core::Answer::No || asked.rule == core::Rule::Default) {
+    return {};
+  }
+  return fmt::format(R"({} {} is "{}")", to_string(asked.rule), context.policy.key, asked.value);
 }
 
-base::Result<base::Json> guarded_patch(const base::Json& original, const base::Json& wanted) {
+base::Result<WorkloadPlan> plan_removal(const base::Json& bare, const Workload& workload,
+                                        const core::Status& status, std::string why) {
+  WorkloadPlan plan;
+  plan.action = WorkloadAction::Remove;
+  plan.reason = core::Reason::OptedOut;
+  plan.detail = std::move(why);
+  for (const auto* names : {&status.init_containers, &status.containers}) {
+    plan.containers.insert(plan.containers.end(), names->begin(), names->end());
+  }
+  auto patch = patch_to(bare, workload);
+  if (!patch) {
+    return std::move(patch).error();
+  }
+  plan.patch = std::move(patch).value();
+  return plan;
+}
+
+// Of a workload that has been injected.
+base::Result<WorkloadPlan> plan_injected(const Workload& workload, const core::Status& status,
+                                         const PlanContext& context, Rollout rollout) {
+  const base::Json bare = core::without_injection(workload.pod, status, context.policy);
+  if (std::string why = refusal_of(bare, context); !why.empty()) {
+    return plan_removal(bare, workload, status, std::move(why));
+  }
+  if (rollout == Rollout::WhenOutdated && status.template_hash != context.tpl.hash) {
+    return plan_from(bare, workload, context, WorkloadAction::Replace);
+  }
+  return plan_from(workload.pod, workload, context, WorkloadAction::Inject);
+}
+
+base::Result<base::Json> strategic_patch(const base::Json& original, const base::Json& wanted) {
   const std::string_view kind = base::text_of(base::find(original, "kind"));
   const patch::Schema* schema = patch::schema_for_kind(kind);
   if (schema == nullptr) {
@@ -124,8 +190,51 @@ base::Result<base::Json> guarded_patch(const base::Json& original, const base::J
         "a strategic merge patch cannot express the change without losing "
         "something: is there a list with duplicate names or ports?");
   }
-  patch.value()["metadata"]["resourceVersion"] =
-      base::text_of(base::find(original, "metadata", "resourceVersion"));
+  return patch;
+}
+
+base::Result<base::Json> merge_patch(const base::Json& original, const base::Json& wanted) {
+  base::Json patch = patch::diff_merge_patch(original, wanted);
+  const auto result = patch::apply_merge_patch(original, patch);
+  if (!result || !base::same(result.value(), wanted)) {
+    return base::invalid("a merge patch cannot express the change: is there a null in it?");
+  }
+  return patch;
+}
+
+}  // namespace
+
+std::vector<std::string> container_names(const core::Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto* pieces : {&plan.init_containers, &plan.containers}) {
+    for (const core::Piece* piece : *pieces) {
+      names.push_back(piece->name);
+    }
+  }
+  return names;
+}
+
+PatchStyle patch_style(std::string_view api_version) noexcept {
+  const std::size_t slash = api_version.find('/');
+  if (slash == std::string_view::npos) {
+    return PatchStyle::Strategic;  // Core.
+  }
+  for (const std::string_view group : {"apps", "batch", "extensions"}) {
+    if (api_version.substr(0, slash) == group) {
+      return PatchStyle::Strategic;
+    }
+  }
+  return PatchStyle::Merge;
+}
+
+base::Result<base::Json> guarded_patch(const base::Json& original, const base::Json& wanted) {
+  const auto style = patch_style(base::text_of(base::find(original, "apiVersion")));
+  auto patch = style == PatchStyle::Strategic ? strategic_patch(original, wanted)
+                                              : merge_patch(original, wanted);
+  if (patch) {
+    patch.value()["metadata"]["resourceVersion"] =
+        base::text_of(base::find(original, "metadata", "resourceVersion"));
+  }
   return patch;
 }
 
@@ -135,18 +244,14 @@ base::Result<WorkloadPlan> plan_workload(const base::Json& object, const PlanCon
   if (!workload) {
     return workload.error();
   }
-  const base::Json& pod = workload.value().pod;
-  if (rollout == Rollout::WhenOutdated) {
-    const auto status = core::injection_status(pod, context.policy);
-    if (!status) {
-      return status.error();
-    }
-    if (status.value() && status.value()->template_hash != context.tpl.hash) {
-      return plan_from(core::without_injection(pod, *status.value(), context.policy),
-                       workload.value(), context, WorkloadAction::Replace);
-    }
+  const auto status = core::injection_status(workload.value().pod, context.policy);
+  if (!status) {
+    return status.error();
   }
-  return plan_from(pod, workload.value(), context, WorkloadAction::Inject);
+  if (status.value()) {
+    return plan_injected(workload.value(), *status.value(), context, rollout);
+  }
+  return plan_from(workload.value().pod, workload.value(), context, WorkloadAction::Inject);
 }
 
 }  // namespace injector::controller

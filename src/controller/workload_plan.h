@@ -1,9 +1,12 @@
-// What to do with a workload (Deployment, StatefulSet, DaemonSet, Job, CronJob) whose pod template
-// may ask for the sidecar. Pure; any thread.
+// What to do with a workload (Deployment, StatefulSet, DaemonSet, Job, CronJob, or another object
+// with a pod template under spec.template) whose pod template may ask for the sidecar. Pure; any
+// thread.
 
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -19,6 +22,9 @@ struct PlanContext {
   const core::Template& tpl;          // Not owned.
   const core::Policy& policy;         // Not owned.
   const core::MetaFacts* name_space;  // Null where nothing is known of the Namespace.
+  // The imagePullSecrets of the Pods' service account, to be added with the sidecar's, which would
+  // hide them otherwise; unset: they are not known, and the plan warns of it.
+  std::optional<std::vector<std::string>> account_secrets{};
 };
 
 enum class Rollout { Never, WhenOutdated };
@@ -27,6 +33,7 @@ enum class WorkloadAction {
   Nothing,
   Inject,   // It asks for the sidecar and lacks it.
   Replace,  // It has the sidecar of another template.
+  Remove,   // It has the sidecar, and its pod template says no.
   Refuse,   // It asks for the sidecar and cannot have it.
 };
 
@@ -35,20 +42,30 @@ struct WorkloadPlan {
   core::Reason reason = core::Reason::NotRequested;
   std::string detail;  // One sentence for a person.
   std::vector<core::Warning> warnings;
-  std::vector<std::string> containers;  // The names it adds.
-  base::Json patch;                     // Strategic merge, for Inject and Replace.
+  std::vector<std::string> containers;  // The names it adds, or removes.
+  std::string service_account;          // Of the Pods.
+  base::Json patch;                     // In the object's patch_style(); for the writing actions.
 };
 
 /// The patch names the resource version of `object`, and is checked: applied to `object` it gives
 /// what was meant. An Error says what in the object cannot be worked with.
+///
+/// A sidecar is removed only where the pod template itself says no. A key that is merely gone, or a
+/// Namespace that says no, leaves what is there: neither asks for a rollout of anything.
 [[nodiscard]] base::Result<WorkloadPlan> plan_workload(const base::Json& object,
                                                        const PlanContext& context, Rollout rollout);
 
 /// The containers that `plan` adds, in the order they stand in the Pod.
 [[nodiscard]] std::vector<std::string> container_names(const core::Plan& plan);
 
-/// The strategic merge patch from `original` to `wanted` under the version of `original`; fails
-/// where applying it would not give `wanted`.
+/// Built-in kinds take strategic merge patches. Custom resources do not: theirs are JSON merge
+/// patches, which replace whole lists; the version in the patch makes that safe.
+enum class PatchStyle { Strategic, Merge };
+
+[[nodiscard]] PatchStyle patch_style(std::string_view api_version) noexcept;
+
+/// The patch from `original` to `wanted` in its style under the version of `original`; fails where
+/// applying it would not give `wanted`.
 [[nodiscard]] base::Result<base::Json> guarded_patch(const base::Json& original,
                                                      const base::Json& wanted);
 

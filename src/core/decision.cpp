@@ -1,5 +1,7 @@
 #include "core/decision.h"
 
+#include <fmt/format.h>
+
 namespace injector::core {
 
 std::string_view to_string(Outcome outcome) noexcept {
@@ -28,6 +30,8 @@ std::string_view to_string(Reason reason) noexcept {
       return "AlreadyInitialized";
     case Reason::HostNetwork:
       return "HostNetwork";
+    case Reason::WindowsPod:
+      return "WindowsPod";
     case Reason::MirrorPod:
       return "MirrorPod";
     case Reason::NotAPod:
@@ -66,8 +70,24 @@ std::string_view to_string(WarningCode code) noexcept {
       return "MisspeltKey";
     case WarningCode::MisplacedKey:
       return "MisplacedKey";
+    case WarningCode::NeverCompletes:
+      return "NeverCompletes";
+    case WarningCode::HidesServiceAccountSecrets:
+      return "HidesServiceAccountSecrets";
   }
   return "";
+}
+
+std::string to_string(const Warning& warning) {
+  return fmt::format("{}: {}", to_string(warning.code), warning.message);
+}
+
+std::string joined(const std::vector<Warning>& warnings) {
+  std::string text;
+  for (const Warning& warning : warnings) {
+    text += (text.empty() ? "" : "; ") + to_string(warning);
+  }
+  return text;
 }
 
 }  // namespace injector::core

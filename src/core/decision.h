@@ -21,6 +21,7 @@ enum class Reason {
   UnrecognizedValue,
   AlreadyInitialized,
   HostNetwork,
+  WindowsPod,
   MirrorPod,
   NotAPod,
   NotCreate,
@@ -41,6 +42,8 @@ enum class WarningCode {
   PortConflict,       // A sidecar and an app container listen on the same port.
   MisspeltKey,        // Nobody asked, but an annotation or label is a character or two off.
   MisplacedKey,       // Nobody asked, but the workload's own metadata has the key.
+  NeverCompletes,     // A Job's Pod gets a sidecar that goes on running when the work is done.
+  HidesServiceAccountSecrets,  // Its first imagePullSecrets keep the service account's out.
 };
 
 [[nodiscard]] std::string_view to_string(Outcome outcome) noexcept;
@@ -52,6 +55,12 @@ struct Warning {
   WarningCode code;
   std::string message;
 };
+
+/// "PortConflict: containers ..."
+[[nodiscard]] std::string to_string(const Warning& warning);
+
+/// All of them in one line, for a log.
+[[nodiscard]] std::string joined(const std::vector<Warning>& warnings);
 
 /// What to add to this Pod. The pieces belong to the Template the decision was made with.
 struct Plan {

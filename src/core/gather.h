@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include "core/pod_facts.h"
+#include "core/workload.h"
 
 namespace injector::core {
 
@@ -125,6 +126,7 @@ class PodFactsGatherer {
                         text_or_empty(reference, "name"), text_or_empty(reference, "uid")};
       }
     });
+    facts_.of_job = runs_to_completion(facts_.owner.api_version, facts_.owner.kind);
   }
 
   static std::string text_or_empty(Node object, std::string_view name) {
@@ -137,6 +139,7 @@ class PodFactsGatherer {
       return;
     }
     facts_.host_network = spec.member("hostNetwork").boolean().value_or(false);
+    facts_.windows = is_for_windows(spec);
     if (read_containers(spec.member("containers"), "spec.containers", facts_.containers) !=
         Presence::Present) {
       fail("spec.containers", "missing");
@@ -152,6 +155,15 @@ class PodFactsGatherer {
           facts_.image_pull_secrets.push_back(
               read_text(secret.member("name"), "spec.imagePullSecrets[].name"));
         });
+  }
+
+  // By the field that says so since 1.25, or by the nodes it may run on.
+  static bool is_for_windows(Node spec) {
+    constexpr std::string_view kWindows = "windows";
+    const Node selector = spec.member("nodeSelector");
+    return spec.member("os").member("name").text() == kWindows ||
+           selector.member("kubernetes.io/os").text() == kWindows ||
+           selector.member("beta.kubernetes.io/os").text() == kWindows;
   }
 
   // Calls `read` with every object of the list.

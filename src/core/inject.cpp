@@ -92,6 +92,10 @@ std::optional<Decision> reason_to_skip(const PodFacts& pod, const OptIn& asked, 
     return skip(Reason::HostNetwork, asked.rule,
                 "spec.hostNetwork is true: the sidecar would take ports of the node");
   }
+  if (pod.windows) {
+    return skip(Reason::WindowsPod, asked.rule,
+                "it is for Windows nodes: the sidecar runs on Linux");
+  }
   return std::nullopt;
 }
 
@@ -187,16 +191,20 @@ std::vector<Port> ports_of(const Piece& container) {
   return ports;
 }
 
+// One warning a port, however many app containers claim it.
 void warn_of_port(const PodFacts& pod, const Piece& sidecar, const Port& port,
                   std::vector<Warning>& warnings) {
-  for (const ContainerFacts& app : pod.containers) {
-    if (std::find(app.ports.begin(), app.ports.end(), port) != app.ports.end()) {
-      warnings.push_back(
-          {WarningCode::PortConflict,
-           fmt::format("containers {} and {} both listen on port {}/{}: they share one network, so "
-                       "one of them will not start",
-                       app.name, sidecar.name, port.number, port.protocol)});
-    }
+  const auto app = std::find_if(
+      pod.containers.begin(), pod.containers.end(), [&](const ContainerFacts& container) {
+        return std::find(container.ports.begin(), container.ports.end(), port) !=
+               container.ports.end();
+      });
+  if (app != pod.containers.end()) {
+    warnings.push_back(
+        {WarningCode::PortConflict,
+         fmt::format("containers {} and {} both listen on port {}/{}: they share one network, so "
+                     "one of them will not start",
+                     app->name, sidecar.name, port.number, port.protocol)});
   }
 }
 
@@ -219,6 +227,19 @@ std::vector<Warning> port_conflicts(const PodFacts& pod, const Template& tpl) {
     }
   }
   return warnings;
+}
+
+// Native sidecars are stopped when the work is done; a container among the others is waited for.
+void warn_of_unending_job(const PodFacts& pod, const Template& tpl,
+                          std::vector<Warning>& warnings) {
+  if (!pod.of_job || tpl.containers.empty()) {
+    return;
+  }
+  warnings.push_back(
+      {WarningCode::NeverCompletes,
+       fmt::format("a Job is complete when all its containers have ended, and {} goes on running: "
+                   "put it under initContainers with restartPolicy: Always (Kubernetes 1.29)",
+                   tpl.containers.front().name)});
 }
 
 std::string added_names(const Template& tpl) {
@@ -245,6 +266,7 @@ Decision inject(const PodFacts& pod, const MetaFacts* name_space, const Template
   Decision decision = skip(Reason::Injected, asked.rule, added_names(tpl));
   decision.outcome = Outcome::Inject;
   decision.warnings = port_conflicts(pod, tpl);
+  warn_of_unending_job(pod, tpl, decision.warnings);
   decision.plan = plan_for(pod, tpl, policy);
   return decision;
 }

@@ -12,6 +12,7 @@ namespace injector::core {
 namespace {
 
 constexpr std::size_t kTypoDistance = 2;
+constexpr std::size_t kMaxTypos = 3;  // Warnings; who writes more of them has other plans.
 
 bool is_any_of(std::string_view value, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(),
@@ -28,6 +29,9 @@ Answer answer_of(std::string_view value) {
 void warn_if_misspelt(const StringMap& map, std::string_view what, const Policy& policy,
                       std::vector<Warning>& warnings) {
   for (const auto& [key, value] : map) {
+    if (warnings.size() == kMaxTypos) {
+      return;
+    }
     if (key != policy.key && base::edit_distance(key, policy.key, kTypoDistance) <= kTypoDistance) {
       warnings.push_back(
           {WarningCode::MisspeltKey,

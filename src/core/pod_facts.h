@@ -63,6 +63,8 @@ struct PodFacts {
   std::vector<VolumeFacts> volumes;
   std::vector<std::string> image_pull_secrets;
   bool host_network = false;
+  bool windows = false;  // Meant for Windows nodes.
+  bool of_job = false;   // Made by a Job: it is done when all its containers have ended.
 
   // Which parents are there: a patch creates the others.
   Presence metadata = Presence::Absent;

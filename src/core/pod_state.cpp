@@ -52,7 +52,8 @@ Json trimmed_metadata(const Json& metadata) {
 }
 
 Json trimmed_spec(const Json& spec) {
-  Json kept = only(spec, {"containers", "initContainers", "volumes", "hostNetwork"});
+  Json kept =
+      only(spec, {"containers", "initContainers", "volumes", "hostNetwork", "os", "nodeSelector"});
   trim_elements(kept, "containers", {"name", "ports"});
   trim_elements(kept, "initContainers", {"name"});
   trim_elements(kept, "volumes", {"name"});
@@ -96,6 +97,7 @@ PodState pod_state(const PodFacts& pod, const MetaFacts* name_space, const Templ
     case Reason::OptedOut:
     case Reason::UnrecognizedValue:
     case Reason::HostNetwork:
+    case Reason::WindowsPod:
     case Reason::MirrorPod:
     case Reason::NotAPod:
     case Reason::NotCreate:

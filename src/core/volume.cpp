@@ -1,6 +1,7 @@
 #include "core/volume.h"
 
 #include <string_view>
+#include <utility>
 
 namespace injector::core {
 namespace {
@@ -66,7 +67,25 @@ void fill_projection(Json& source) {
   }
 }
 
+// Kubernetes reads a field that is null as one that is not there.
+void drop_nulls(Json& value) {
+  if (!value.is_structured()) {
+    return;
+  }
+  Json kept = value.is_object() ? Json::object() : Json::array();
+  for (auto& item : value.items()) {
+    drop_nulls(item.value());
+    if (value.is_array()) {
+      kept.push_back(std::move(item.value()));
+    } else if (!item.value().is_null()) {
+      base::append_member(kept, item.key(), std::move(item.value()));
+    }
+  }
+  value = std::move(kept);
+}
+
 Json with_defaults(Json volume) {
+  drop_nulls(volume);
   if (volume.is_object() && volume.size() == 1) {
     volume["emptyDir"] = Json::object();  // A name alone means an empty directory.
   }

@@ -56,6 +56,10 @@ std::optional<PodPath> pod_path(const base::Json& object) noexcept {
                   base::text_of(base::find(object, "kind")));
 }
 
+bool runs_to_completion(std::string_view api_version, std::string_view kind) noexcept {
+  return (kind == "Job" || kind == "CronJob") && is_of_group(api_version, "batch");
+}
+
 const base::Json* pod_at(const base::Json& object, const PodPath& path) {
   const base::Json* node = &object;
   std::string_view rest = path.pointer;

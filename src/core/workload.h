@@ -20,6 +20,9 @@ struct PodPath {
                                               std::string_view kind) noexcept;
 [[nodiscard]] std::optional<PodPath> pod_path(const base::Json& object) noexcept;
 
+/// Whether Pods of such an object are meant to end: Jobs, and the CronJobs that make them.
+[[nodiscard]] bool runs_to_completion(std::string_view api_version, std::string_view kind) noexcept;
+
 /// The Pod or pod template at `path` in `object`; null where it is missing.
 [[nodiscard]] const base::Json* pod_at(const base::Json& object, const PodPath& path);
 [[nodiscard]] base::Json* pod_at(base::Json& object, const PodPath& path);

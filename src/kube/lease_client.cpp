@@ -59,15 +59,16 @@ Result<VersionedLease> read_lease(const Json& object) {
 
 }  // namespace
 
-RestLeaseClient::RestLeaseClient(RestClient& client, std::string name_space, std::string name)
+RestLeaseClient::RestLeaseClient(RestClient& client, std::string name_space, std::string name,
+                                 const Resource& leases)
     : client_(client),
-      target_{kLeases, std::move(name_space), std::move(name), {}} {}
+      target_{leases, std::move(name_space), std::move(name), {}} {}
 
 Result<VersionedLease> RestLeaseClient::send(Request request, base::Duration timeout,
                                              const std::stop_token& stop) {
   const bool creates = request.method == "POST";
   const Result<std::string> path =
-      path_of(creates ? Target{kLeases, target_.name_space, {}, {}} : target_);
+      path_of(creates ? Target{target_.resource, target_.name_space, {}, {}} : target_);
   if (!path) {
     return path.error();
   }
@@ -86,7 +87,7 @@ Result<VersionedLease> RestLeaseClient::get(base::Duration timeout, const std::s
 
 Result<VersionedLease> RestLeaseClient::create(const LeaseRecord& record, base::Duration timeout,
                                                const std::stop_token& stop) {
-  Json object = {{"apiVersion", kLeases.api_version()}, {"kind", kLeases.kind}};
+  Json object = {{"apiVersion", target_.resource.api_version()}, {"kind", target_.resource.kind}};
   object["metadata"] = {{"name", target_.name}, {"namespace", target_.name_space}};
   object["spec"] = spec_of(record);
   return send(

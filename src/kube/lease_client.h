@@ -1,4 +1,4 @@
-// One coordination.k8s.io/v1 Lease on an API server, for leader election.
+// One coordination.k8s.io Lease on an API server, for leader election.
 
 #pragma once
 
@@ -16,7 +16,9 @@ namespace injector::kube {
 /// May be called from any thread.
 class RestLeaseClient final : public runtime::LeaseClient {
  public:
-  RestLeaseClient(RestClient& client, std::string name_space, std::string name);
+  /// `leases` is the version that the server has: see served_leases().
+  RestLeaseClient(RestClient& client, std::string name_space, std::string name,
+                  const Resource& leases = kLeases);
 
   [[nodiscard]] base::Result<runtime::VersionedLease> get(base::Duration timeout,
                                                           const std::stop_token& stop) override;

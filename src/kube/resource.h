@@ -39,7 +39,9 @@ inline const Resource kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet"};
 inline const Resource kJobs{"batch", "v1", "jobs", "Job"};
 inline const Resource kCronJobs{"batch", "v1", "cronjobs", "CronJob"};           // Since 1.21.
 inline const Resource kCronJobsBeta{"batch", "v1beta1", "cronjobs", "CronJob"};  // Until 1.24.
-inline const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
+inline const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};   // Since 1.14.
+inline const Resource kLeasesBeta{"coordination.k8s.io", "v1beta1", "leases",
+                                  "Lease"};  // Until 1.21.
 inline const Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets",
                                             "PodDisruptionBudget"};
 inline const Resource kPodDisruptionBudgetsBeta{"policy", "v1beta1", "poddisruptionbudgets",

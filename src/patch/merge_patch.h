@@ -13,4 +13,8 @@ namespace injector::patch {
 [[nodiscard]] base::Result<base::Json> apply_merge_patch(const base::Json& document,
                                                          const base::Json& patch);
 
+/// What turns `original` into `modified`, both objects. A null that `modified` has in place of
+/// something cannot be said in this format: whoever may have one applies the patch and compares.
+[[nodiscard]] base::Json diff_merge_patch(const base::Json& original, const base::Json& modified);
+
 }  // namespace injector::patch

@@ -333,6 +333,25 @@ std::vector<Item> without(std::vector<Item> items, const std::vector<Item>& dele
   return items;
 }
 
+bool replaces_list(const Json& patch) {
+  return std::any_of(patch.begin(), patch.end(), [](const Json& element) {
+    return base::text_of(base::find(element, kPatchDirective)) == kReplace;
+  });
+}
+
+// A list that is replaced anyway is not asked for its keys: an element without one matches nothing.
+Result<std::vector<Item>> live_items(Json live, const Json& patch, std::string_view merge_key) {
+  if (!replaces_list(patch)) {
+    return to_items(std::move(live), merge_key);
+  }
+  std::vector<Item> items;
+  for (Json& element : live) {
+    Result<std::string> identity = element_identity(element, merge_key);
+    items.push_back(Item{identity ? std::move(identity).value() : "", std::move(element)});
+  }
+  return items;
+}
+
 Result<MergedList> merge_lists(Json original, const Json& patch, const Field& field) {
   if (original.empty() && patch.empty()) {
     return MergedList{};
@@ -340,7 +359,7 @@ Result<MergedList> merge_lists(Json original, const Json& patch, const Field& fi
   if (const Result<ValueType> type = element_type(original, patch); !type) {
     return type.error();
   }
-  Result<std::vector<Item>> live = to_items(std::move(original), field.merge_key);
+  Result<std::vector<Item>> live = live_items(std::move(original), patch, field.merge_key);
   if (!live) {
     return std::move(live).error();
   }

@@ -71,6 +71,12 @@ class Controller {
   /// Works until `stop`, then joins its workers and returns.
   void run(const std::stop_token& stop);
 
+  /// One reconcile on the caller's thread, outside the queue; the caller sees to it that no worker
+  /// has the same key.
+  [[nodiscard]] Outcome reconcile_now(const std::string& key, const std::stop_token& stop) {
+    return reconcile_safely(key, stop);
+  }
+
   /// Reconciles that ended in an exception.
   [[nodiscard]] std::uint64_t exceptions() const noexcept { return exceptions_.load(); }
 

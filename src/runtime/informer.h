@@ -54,6 +54,11 @@ class Informer {
   /// Blocks until has_synced(), or `stop`: then false.
   [[nodiscard]] bool wait_for_sync(const std::stop_token& stop) const INJ_EXCLUDES(mutex_);
 
+  /// How long the server has not been watched; zero while it is. Positive: the store may be stale.
+  [[nodiscard]] base::Duration out_of_touch() const noexcept {
+    return reflector_.out_of_touch(ambient_.clock.now());
+  }
+
   /// Follows the server until `stop`. No handler is called after it returned.
   void run(const std::stop_token& stop);
 

@@ -159,6 +159,7 @@ bool LeaderElector::read_and_hold(base::TimePoint deadline, const std::stop_toke
   }
   observe(std::move(found).value());
   if (!observed_->record.holder.empty() && !observed_is_ours() && observed_is_valid()) {
+    report_exchange({});
     return false;
   }
   const VersionedLease lease{wanted_record(), observed_->resource_version};
@@ -168,6 +169,7 @@ bool LeaderElector::read_and_hold(base::TimePoint deadline, const std::stop_toke
 bool LeaderElector::written(const char* what, base::Result<VersionedLease> answer) {
   if (answer) {
     observe(std::move(answer).value());
+    report_exchange({});
     return true;
   }
   const ErrorCode code = answer.error().code;
@@ -176,8 +178,15 @@ bool LeaderElector::written(const char* what, base::Result<VersionedLease> answe
     ambient_.log.warn(
         "lease not held",
         {{"name", options_.name}, {"doing", what}, {"error", answer.error().message}});
+    report_exchange(answer.error());
   }
   return false;
+}
+
+void LeaderElector::report_exchange(const base::Result<void>& exchange) const {
+  if (callbacks_.on_exchange) {
+    callbacks_.on_exchange(exchange);
+  }
 }
 
 void LeaderElector::release() {

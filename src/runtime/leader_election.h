@@ -47,6 +47,9 @@ struct LeaderCallbacks {
   std::function<void()> on_stopped_leading;
   /// Somebody, maybe we, holds the lease.
   std::function<void(const std::string& identity)> on_new_leader;
+  /// After every exchange with the server: whether we can take part at all. That somebody else
+  /// holds the lease is no failure.
+  std::function<void(const base::Result<void>& exchange)> on_exchange{};
 };
 
 /// lease_duration > renew_deadline > 1.2 retry_period > 0, and an identity.
@@ -82,6 +85,7 @@ class LeaderElector {
   [[nodiscard]] bool renew_unread(base::TimePoint deadline, const std::stop_token& stop);
   [[nodiscard]] bool read_and_hold(base::TimePoint deadline, const std::stop_token& stop);
   [[nodiscard]] bool written(const char* what, base::Result<VersionedLease> answer);
+  void report_exchange(const base::Result<void>& exchange) const;
   void release();
   [[nodiscard]] bool give_back(base::TimePoint deadline, const std::stop_token& stop);
 

@@ -6,6 +6,10 @@
 namespace injector::runtime {
 namespace {
 
+// For run_once(): 0.2 s, 0.4 s, ... in all six seconds, in which a watch has caught up.
+constexpr int kAttempts = 6;
+constexpr base::Duration kFirstPause{200};
+
 InformerOptions informer_options(const LoopOptions& loop) {
   InformerOptions options;
   options.kind = loop.kind;
@@ -30,7 +34,8 @@ Handler for_each_change(const std::function<void(std::string key)>& sink) {
 
 ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
                        const Ambient& ambient)
-    : resync_(options.resync),
+    : name_(options.name),
+      resync_(options.resync),
       ambient_(ambient),
       informer_(server, informer_options(options), ambient),
       controller_(
@@ -50,6 +55,38 @@ void ObjectLoop::run(const std::stop_token& stop) {
   }
   const std::jthread resync([this, &stop] { resync_forever(stop); });
   controller_.run(stop);
+}
+
+std::size_t ObjectLoop::run_once(const std::stop_token& stop) {
+  std::jthread follow([this](const std::stop_token& ended) { informer_.run(ended); });
+  const std::stop_callback pass_on(stop, [&follow] { follow.request_stop(); });
+  if (!informer_.wait_for_sync(stop)) {
+    return 1;
+  }
+  std::size_t failures = 0;
+  for (const ObjectPtr& object : informer_.store().list()) {
+    failures += reconcile_patiently(key_of(*object), stop) ? 0U : 1U;
+  }
+  return failures;
+}
+
+bool ObjectLoop::reconcile_patiently(const std::string& key, const std::stop_token& stop) {
+  Outcome outcome;
+  base::Duration pause = kFirstPause;
+  for (int attempt = 0; attempt < kAttempts && !stop.stop_requested(); ++attempt) {
+    outcome = controller_.reconcile_now(key, stop);
+    if (outcome.kind != Outcome::Kind::Retry) {
+      break;
+    }
+    static_cast<void>(ambient_.sleeper.sleep(pause, stop));
+    pause *= 2;
+  }
+  const bool ended = !stop.stop_requested() && outcome.kind != Outcome::Kind::Retry &&
+                     outcome.kind != Outcome::Kind::GiveUp;
+  if (!ended) {
+    ambient_.log.error("not done", {{"controller", name_}, {"key", key}, {"why", outcome.why}});
+  }
+  return ended;
 }
 
 void ObjectLoop::enqueue_all() {

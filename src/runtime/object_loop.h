@@ -47,6 +47,11 @@ class ObjectLoop {
   /// Works until `stop`. Called once.
   void run(const std::stop_token& stop);
 
+  /// One pass over everything that the server has, instead of run(): each object is reconciled, and
+  /// again a few times where that has to be retried. How many came to no good end; all of them if
+  /// `stop` came first.
+  [[nodiscard]] std::size_t run_once(const std::stop_token& stop);
+
   // Any thread.
 
   /// Has `key` reconciled, whether or not there is such an object: how what was left behind by
@@ -62,9 +67,11 @@ class ObjectLoop {
   [[nodiscard]] bool has_synced() const { return informer_.has_synced(); }
 
  private:
+  [[nodiscard]] bool reconcile_patiently(const std::string& key, const std::stop_token& stop);
   void enqueue_each(const std::vector<ObjectPtr>& objects);
   void resync_forever(const std::stop_token& stop);
 
+  const std::string name_;
   const base::Duration resync_;
   const Ambient ambient_;
   Informer informer_;

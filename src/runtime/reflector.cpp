@@ -67,7 +67,8 @@ Reflector::Reflector(ListerWatcher& server, DeltaFifo& sink, ReflectorOptions op
       options_(std::move(options)),
       ambient_(ambient),
       random_(ambient.seed),
-      backoff_(options_.backoff, ambient.seed) {}
+      backoff_(options_.backoff, ambient.seed),
+      lost_touch_at_(ambient.clock.now()) {}
 
 void Reflector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -77,23 +78,36 @@ void Reflector::run(const std::stop_token& stop) {
 }
 
 void Reflector::step(const std::stop_token& stop) {
+  const State before = state_;
+  state_ = next_state(stop);
+  if (before == State::Stream && state_ != State::Stream) {
+    lost_touch_at_ = ambient_.clock.now();
+  }
+  in_touch_ = state_ == State::Stream;
+}
+
+Reflector::State Reflector::next_state(const std::stop_token& stop) {
   switch (state_) {
     case State::List:
-      state_ = list(stop);
-      return;
+      return list(stop);
     case State::Connect:
-      state_ = connect(stop);
-      return;
+      return connect(stop);
     case State::Stream:
-      state_ = read(stop);
-      return;
+      return read(stop);
     case State::BackOffThenList:
-      state_ = back_off(State::List, stop);
-      return;
+      return back_off(State::List, stop);
     case State::BackOffThenConnect:
-      state_ = back_off(State::Connect, stop);
-      return;
+      return back_off(State::Connect, stop);
   }
+  return state_;
+}
+
+base::Duration Reflector::out_of_touch(base::TimePoint now) const noexcept {
+  if (in_touch_) {
+    return base::Duration(0);
+  }
+  return std::chrono::duration_cast<base::Duration>(
+      std::max(now - lost_touch_at_.load(), base::TimePoint::duration(base::Duration(1))));
 }
 
 Reflector::State Reflector::list(const std::stop_token& stop) {
@@ -297,8 +311,18 @@ Reflector::State Reflector::watch_failed(const Error& error) {
   if (error.code != ErrorCode::Cancelled) {
     ambient_.log.warn("watch failed", {{"kind", options_.kind}, {"error", error.message}});
   }
+  if (error.code == ErrorCode::Expired) {
+    return expired();
+  }
   return error.code == ErrorCode::TooManyRequests ? State::BackOffThenConnect
                                                   : State::BackOffThenList;
+}
+
+Reflector::State Reflector::expired() {
+  const base::TimePoint now = ambient_.clock.now();
+  const bool again = expired_at_ && now - *expired_at_ < kShortestWatch;
+  expired_at_ = now;
+  return again ? State::BackOffThenList : State::List;
 }
 
 base::Result<ObjectPtr> Reflector::admit(base::Json& object) const {

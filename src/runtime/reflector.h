@@ -2,13 +2,17 @@
 //
 //   List ------ok-----> Connect ----ok----> Stream --closed--> Connect
 //    ^  ^                  |  ^                |
-//    |  '--BackOffThenList-+--|----------------+  expired, ERROR event, closed at once
-//    |                     '--BackOffThenConnect   nobody answers, too many requests
+//    |  '--BackOffThenList-+--|----------------+  ERROR event, closed at once
+//    '---------------------+--|----------------'  expired
+//                          '--BackOffThenConnect  nobody answers, too many requests
 //
 //   - the first list takes any cached state ("0"), later ones nothing older than the last version
 //     seen, and the newest ("") after the server could not serve that one;
 //   - lists come in pages; a list whose continue token expired is fetched again in one piece;
 //   - a watch resumes at the last version seen; bookmarks do nothing but advance it;
+//   - a version that the server has forgotten means a list at once: the server is there, and every
+//     moment without a list is a change unseen. Only a server that forgets again within a second
+//     makes us wait;
 //   - objects that make no sense are logged and skipped.
 //
 // Going back in time. A client like this stays monotonic because every relist names the last
@@ -19,6 +23,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,6 +70,9 @@ class Reflector {
 
   [[nodiscard]] State state() const noexcept { return state_; }
 
+  /// How long there has been no open watch at `now`; zero while there is one. Any thread.
+  [[nodiscard]] base::Duration out_of_touch(base::TimePoint now) const noexcept;
+
   /// The newest version seen; where the next watch begins.
   [[nodiscard]] const std::string& resource_version() const noexcept { return version_; }
 
@@ -96,6 +104,8 @@ class Reflector {
   [[nodiscard]] State closed();
   [[nodiscard]] State broken(const base::Error& error);
   [[nodiscard]] State watch_failed(const base::Error& error);
+  [[nodiscard]] State expired();
+  [[nodiscard]] State next_state(const std::stop_token& stop);
 
   [[nodiscard]] base::Result<ObjectPtr> admit(base::Json& object) const;
 
@@ -110,6 +120,11 @@ class Reflector {
   std::string version_;         // Empty until the first list.
   bool need_newest_ = false;    // The server could not list at version_.
   bool paged_at_zero_ = false;  // It pages even lists from its cache, so paging costs it nothing.
+
+  std::optional<base::TimePoint> expired_at_;  // When a version was last called expired.
+
+  std::atomic<bool> in_touch_{false};             // The state is Stream.
+  std::atomic<base::TimePoint> lost_touch_at_{};  // When it was so last.
 
   std::unique_ptr<WatchStream> stream_;  // In state Stream only.
   std::string stream_version_;           // Where stream_ began.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/inject.h"
+#include "core/opt_in.h"
 #include "core/render.h"
 
 namespace injector::webhook {
@@ -36,10 +37,12 @@ Decision left_alone(Reason reason, std::string detail) {
 AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision,
                               const core::Template& tpl) {
   AdmissionResponse response;
-  response.audit_annotations = {{"reason", std::string(to_string(decision.reason))},
-                                {"template", tpl.hash}};
+  response.audit_annotations = {{"reason", std::string(to_string(decision.reason))}};
+  if (!tpl.hash.empty()) {
+    response.audit_annotations.emplace_back("template", tpl.hash);
+  }
   for (const core::Warning& warning : decision.warnings) {
-    response.warnings.push_back(fmt::format("{}: {}", to_string(warning.code), warning.message));
+    response.warnings.push_back(to_string(warning));
   }
   if (decision.outcome == Outcome::Inject) {
     response.patch = core::json_patch(*request.pod, decision.plan);
@@ -82,32 +85,50 @@ HttpReply Admission::answer(std::string_view body) const {
     log_.warn("bad admission request", {{"error", request.error().message}});
     return plain_text(kBadRequest, request.error().message);
   }
-  const auto tpl = inputs_.templates.current();
-  if (tpl == nullptr) {
-    metrics_.count_failure(AdmissionFailure::NoTemplate);
-    log_.warn("admission without a template", {{"uid", request.value().uid}});
-    return plain_text(kUnavailable, "no template yet");
+  // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
+  static const core::Template kNone;
+  const auto current = inputs_.templates.current();
+  const core::Template& tpl = current ? *current : kNone;
+  const Decision decision = decide(request.value(), tpl);
+  if (!current && decision.outcome != Outcome::Skip) {
+    return no_template(request.value());
   }
-  const Decision decision = decide(request.value(), *tpl);
-  HttpReply reply{200, write_review(request.value(), response_to(request.value(), decision, *tpl))};
+  HttpReply reply{200, write_review(request.value(), response_to(request.value(), decision, tpl))};
   const double seconds = seconds_since(start);
   metrics_.count(decision.outcome, decision.reason, seconds);
-  log_.info("admission", {{"namespace", request.value().name_space},
-                          {"name", name_of(request.value())},
-                          {"owner", owner_of(request.value())},
-                          {"outcome", to_string(decision.outcome)},
-                          {"reason", to_string(decision.reason)},
-                          {"detail", decision.detail},
-                          {"dry_run", request.value().dry_run},
-                          {"uid", request.value().uid},
-                          {"seconds", seconds}});
+  log(request.value(), decision, seconds);
   tell_owner(request.value(), decision);
   return reply;
 }
 
+HttpReply Admission::no_template(const AdmissionRequest& request) const {
+  metrics_.count_failure(AdmissionFailure::NoTemplate);
+  log_.warn("admission without a template", {{"namespace", request.name_space},
+                                             {"name", name_of(request)},
+                                             {"owner", owner_of(request)},
+                                             {"uid", request.uid}});
+  return plain_text(kUnavailable, "no template yet");
+}
+
+// Most Pods of a cluster ask for nothing, and nobody looks for them in a log.
+void Admission::log(const AdmissionRequest& request, const Decision& decision,
+                    double seconds) const {
+  const bool dull = decision.reason == Reason::NotRequested && decision.warnings.empty();
+  const auto write = dull ? &base::Logger::debug : &base::Logger::info;
+  (log_.*write)("admission", {{"namespace", request.name_space},
+                              {"name", name_of(request)},
+                              {"owner", owner_of(request)},
+                              {"outcome", to_string(decision.outcome)},
+                              {"reason", to_string(decision.reason)},
+                              {"detail", decision.detail},
+                              {"warnings", core::joined(decision.warnings)},
+                              {"dry_run", request.dry_run},
+                              {"uid", request.uid},
+                              {"seconds", seconds}});
+}
+
 void Admission::tell_owner(const AdmissionRequest& request, const Decision& decision) const {
-  const bool worth_a_word =
-      decision.outcome == Outcome::Refuse || decision.reason == Reason::UnrecognizedValue;
+  const bool worth_a_word = decision.outcome == Outcome::Refuse || !decision.warnings.empty();
   const bool has_owner = request.pod && !request.pod->owner.name.empty();
   if (inputs_.tell_owner && worth_a_word && has_owner && !request.dry_run) {
     inputs_.tell_owner(request, decision);
@@ -126,8 +147,20 @@ Decision Admission::decide(const AdmissionRequest& request, const core::Template
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);
   }
-  const auto name_space = inputs_.namespaces ? inputs_.namespaces(request.name_space) : nullptr;
+  const auto name_space = namespace_of(request);
   return core::inject(*request.pod, name_space.get(), tpl, inputs_.policy);
+}
+
+// The Pod's own word comes first, and an injected Pod is left alone anyway: then the Namespace does
+// not matter, and nobody waits for it.
+std::shared_ptr<const core::MetaFacts> Admission::namespace_of(
+    const AdmissionRequest& request) const {
+  const bool own_word =
+      core::opt_in(*request.pod, nullptr, inputs_.policy).rule != core::Rule::Default;
+  const bool injected =
+      core::find(request.pod->annotations, inputs_.policy.status_key()) != nullptr;
+  return own_word || injected || !inputs_.namespaces ? nullptr
+                                                     : inputs_.namespaces(request.name_space);
 }
 
 }  // namespace injector::webhook

@@ -1,4 +1,5 @@
-// POST /mutate: the bytes of an AdmissionReview in, status and the bytes of the answer out. No
+// POST /mutate: the bytes of an AdmissionReview in, status and the bytes of the answer out. Only a
+// Pod that asks needs a template: without one it is answered 503, every other is allowed. No
 // sockets in here, and no side effect but log and metrics, and a word to the Pod's owner that a dry
 // run leaves out.
 //
@@ -22,12 +23,13 @@
 
 namespace injector::webhook {
 
-/// What is known of a Namespace; null: nothing.
+/// What is known of a Namespace; null: nothing. Asked only where the Pod itself says nothing. May
+/// block, for a bounded time.
 using NamespaceLookup =
     std::function<std::shared_ptr<const core::MetaFacts>(const std::string& name)>;
 
-/// Tells whoever looks at a Pod's owner that the Pod was refused, or asked in words that nobody
-/// understands. A ReplicaSet does not show its author what the API server answers. Must not block.
+/// Tells whoever looks at a Pod's owner that the Pod was refused, or what it is warned of. A
+/// ReplicaSet does not show its author what the API server answers. Must not block.
 using OwnerNotice = std::function<void(const codec::AdmissionRequest&, const core::Decision&)>;
 
 /// What an answer depends on besides the request.
@@ -48,6 +50,11 @@ class Admission {
  private:
   [[nodiscard]] core::Decision decide(const codec::AdmissionRequest& request,
                                       const core::Template& tpl) const;
+  [[nodiscard]] std::shared_ptr<const core::MetaFacts> namespace_of(
+      const codec::AdmissionRequest& request) const;
+  [[nodiscard]] HttpReply no_template(const codec::AdmissionRequest& request) const;
+  void log(const codec::AdmissionRequest& request, const core::Decision& decision,
+           double seconds) const;
 
   void tell_owner(const codec::AdmissionRequest& request, const core::Decision& decision) const;
 

@@ -53,9 +53,10 @@ AdmissionMetrics::AdmissionMetrics(prometheus::Registry& registry)
   };
   add(Outcome::Inject, Reason::Injected);
   add(Outcome::Refuse, Reason::VolumeConflict);
-  for (const Reason reason : {Reason::NotRequested, Reason::OptedOut, Reason::UnrecognizedValue,
-                              Reason::AlreadyInitialized, Reason::HostNetwork, Reason::MirrorPod,
-                              Reason::NotAPod, Reason::NotCreate, Reason::VolumeConflict}) {
+  for (const Reason reason :
+       {Reason::NotRequested, Reason::OptedOut, Reason::UnrecognizedValue,
+        Reason::AlreadyInitialized, Reason::HostNetwork, Reason::WindowsPod, Reason::MirrorPod,
+        Reason::NotAPod, Reason::NotCreate, Reason::VolumeConflict}) {
     add(Outcome::Skip, reason);
   }
 }

@@ -15,7 +15,7 @@ struct HttpReply {
   std::string content_type = "application/json";
 };
 
-/// POST /mutate: called concurrently; bytes in, status and bytes out.
+/// POST of a review: called concurrently; bytes in, status and bytes out.
 using AdmissionHandler = std::function<HttpReply(std::string_view body)>;
 
 /// What a route's handler gets; valid during the call only.
@@ -35,7 +35,9 @@ struct Route {
 
 using Routes = std::vector<Route>;
 
-/// The webhook's one route: POST /mutate.
+/// POST /mutate alone,
 [[nodiscard]] Routes mutate_routes(AdmissionHandler handler);
+/// and with POST /validate.
+[[nodiscard]] Routes webhook_routes(AdmissionHandler mutate, AdmissionHandler validate);
 
 }  // namespace injector::webhook

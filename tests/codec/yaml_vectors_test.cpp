@@ -41,6 +41,14 @@ std::vector<Json> read_vectors(const std::string& file) {
   return vectors;
 }
 
+// docs/yaml.md: text behind the end of the document, which go-yaml drops without a word, is an
+// error here.
+bool is_dropped_text(const base::Result<YamlDocument>& read) {
+  return !read &&
+         (read.error().message.find("expected the end of the document") != std::string::npos ||
+          read.error().message.find("a directive in the middle") != std::string::npos);
+}
+
 TEST_CASE("yaml reader: the vectors of Kubernetes' own code give the same JSON or an error",
           "[codec]") {
   for (const auto& file : vector_files()) {
@@ -53,7 +61,8 @@ TEST_CASE("yaml reader: the vectors of Kubernetes' own code give the same JSON o
         continue;
       }
       INFO((read ? write_json(read.value().value) : read.error().message));
-      CHECK((read && base::same(read.value().value, *base::find(vector, "json"))));
+      CHECK((is_dropped_text(read) ||
+             (read && base::same(read.value().value, *base::find(vector, "json")))));
     }
   }
 }

@@ -196,12 +196,70 @@ TEST_CASE("initializer: gone, initialized and forbidden are what they are", "[co
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Retry);
   api.allow_initialize(true);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
-  REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Retry);  // Conflict.
+  REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);  // A lost race.
+  REQUIRE(world.events() == std::vector<std::string>{"Injected web"});
   REQUIRE(api.model().remove("shop", "web").code == 200);
   REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
   REQUIRE(reconciler.reconcile("shop/web", nullptr, {}).kind == Outcome::Kind::Done);
   REQUIRE(api.model().patch_answers() ==
-          std::map<int, int>{{200, 1}, {403, 1}, {404, 1}, {409, 1}});
+          std::map<int, int>{{200, 1}, {403, 1}, {404, 1}, {422, 1}});
+}
+
+TEST_CASE("initializer: what another changed meanwhile is looked at again", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  static_cast<void>(api.create(pod("web"), now.get_token()));
+  const runtime::ObjectPtr seen = runtime::make_object(*api.get("web")).value();
+  REQUIRE(api.patch("shop", "web", fakes::json(R"({"metadata":{"labels":{"a":"b"}}})"), {}));
+  REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Retry);
+  REQUIRE(api.model().patch_answers() == std::map<int, int>{{200, 1}, {409, 1}});
+}
+
+TEST_CASE("initializer: what quota forbids is refused in the server's words",
+          "[controller][threads]") {
+  FakeInitializerApi api({kOurs});
+  api.model().exhaust_quota();
+  fakes::World world;
+  const RunningLoop running(api, world);
+  const auto answer = api.create(pod("web"), {});
+  REQUIRE(answer.code == 422);
+  REQUIRE(answer.body.at("message").get<std::string>().find("exceeded quota: compute") !=
+          std::string::npos);
+  REQUIRE_FALSE(api.get("web"));
+}
+
+TEST_CASE("initializer: without a template only those who ask have to wait", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  world.set_template(nullptr);
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  for (const char* answer : {"", "true"}) {
+    const std::string name = *answer == '\0' ? "bare" : "web";
+    static_cast<void>(api.create(pod(name, answer), now.get_token()));
+    const runtime::ObjectPtr seen = runtime::make_object(*api.get(name)).value();
+    REQUIRE(reconciler.reconcile("shop/" + name, seen, {}).kind == Outcome::Kind::Done);
+  }
+  REQUIRE(api.visible().size() == 1);
+  REQUIRE(base::text_of(base::find(api.visible().front(), "metadata", "name")) == "bare");
+}
+
+TEST_CASE("initializer: warnings become events", "[controller]") {
+  FakeInitializerApi api({kOurs});
+  fakes::World world;
+  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  std::stop_source now;
+  now.request_stop();
+  Json misspelt = pod("web", "");
+  misspelt["metadata"]["annotations"]["initializer.kubernetes.io/envoi"] = "true";
+  static_cast<void>(api.create(misspelt, now.get_token()));
+  const auto seen = runtime::make_object(*api.get("web")).value();
+  REQUIRE(reconciler.reconcile("shop/web", seen, {}).kind == Outcome::Kind::Done);
+  REQUIRE(world.events() == std::vector<std::string>{"MisspeltKey web"});
 }
 
 TEST_CASE("initializer: a pod is kept until its namespace is known", "[controller]") {

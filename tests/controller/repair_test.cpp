@@ -1,4 +1,6 @@
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,12 +70,55 @@ class FakeEvictor final : public PodEvictor {
   std::vector<std::string> evicted;
 };
 
+/// Outlives the processes that use it.
+class FakeTurns final : public TurnStore {
+ public:
+  base::Result<std::map<std::string, WallTime>> load(const std::stop_token& /*stop*/) override {
+    if (failure) {
+      return *failure;
+    }
+    return turns;
+  }
+
+  base::Result<void> write(const std::map<std::string, std::optional<WallTime>>& changes,
+                           const std::stop_token& /*stop*/) override {
+    if (failure) {
+      return *failure;
+    }
+    for (const auto& [owner, until] : changes) {
+      if (until) {
+        turns[owner] = *until;
+      } else {
+        turns.erase(owner);
+      }
+    }
+    return {};
+  }
+
+  std::map<std::string, WallTime> turns;
+  std::optional<base::Error> failure;
+};
+
 enum class Run { Dry, InEarnest };
 
 struct Bench {
-  explicit Bench(RepairOptions options, Run run = Run::InEarnest)
-      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(), evictor,
-                   clock, options) {}
+  explicit Bench(const RepairOptions& options, Run run = Run::InEarnest)
+      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(),
+                   {evictor, turns, clock}, timed(options)) {}
+
+  RepairOptions timed(RepairOptions options) {
+    options.wall_clock = [this] {
+      return WallTime(
+          std::chrono::duration_cast<WallTime::duration>(clock.now().time_since_epoch()));
+    };
+    return options;
+  }
+
+  /// Another process, or another leader, on the same cluster.
+  std::unique_ptr<RepairReconciler> successor(const RepairOptions& options) {
+    return std::make_unique<RepairReconciler>(world.surroundings(),
+                                              RepairTools{evictor, turns, clock}, timed(options));
+  }
 
   Outcome reconcile(const Json& object) {
     const auto cached = runtime::make_object(object).value();
@@ -84,11 +129,13 @@ struct Bench {
   fakes::World world;
   tests::FakeClock clock;
   FakeEvictor evictor;
+  FakeTurns turns;
   RepairReconciler reconciler;
 };
 
-constexpr RepairOptions kReport{false, 6};
-constexpr RepairOptions kEvict{true, 6};
+const RepairOptions kReport{};
+const RepairOptions kEvict{.evict_missing = true};
+const RepairOptions kEvictOutdated{.evict_outdated = true};
 
 TEST_CASE("repair: a pod without its sidecar is reported once", "[controller]") {
   Bench bench(kReport);
@@ -156,8 +203,77 @@ TEST_CASE("repair: nothing is evicted while the webhook does not inject", "[cont
   }
 }
 
-TEST_CASE("repair: the probe of an outdated pod has not the old sidecar", "[controller]") {
+TEST_CASE("repair: missing and outdated pods are evicted each by its own word", "[controller]") {
+  const Json missing = pod("missing", "one");
+  const Json outdated = injected(pod("outdated", "two"), *fakes::sidecar("envoy:0"));
+  const auto evicted_by = [&](const RepairOptions& options) {
+    Bench bench(options);
+    static_cast<void>(bench.reconcile(missing));
+    bench.clock.advance(1min);
+    static_cast<void>(bench.reconcile(outdated));
+    REQUIRE(bench.world.events().size() == 2 + bench.evictor.evicted.size());  // Both reported.
+    return bench.evictor.evicted;
+  };
+  REQUIRE(evicted_by(kReport).empty());
+  REQUIRE(evicted_by(kEvict) == std::vector<std::string>{"missing"});
+  REQUIRE(evicted_by(kEvictOutdated) == std::vector<std::string>{"outdated"});
+  REQUIRE(evicted_by({.evict_missing = true, .evict_outdated = true}).size() == 2);
+}
+
+TEST_CASE("repair: the next leader knows whose pod was evicted", "[controller]") {
   Bench bench(kEvict);
+  static_cast<void>(bench.reconcile(pod("a", "rs")));
+  REQUIRE(bench.evictor.evicted == std::vector<std::string>{"a"});
+  const auto next = bench.successor(kEvict);
+  const auto look = [&](const std::string& name, const std::string& owner) {
+    const Json object = pod(name, owner);
+    bench.evictor.pods[name] = object;
+    const auto cached = runtime::make_object(object).value();
+    return next->reconcile(runtime::key_of(*cached), cached, {}).kind;
+  };
+  bench.clock.advance(10min - 1ms);
+  REQUIRE(look("b", "rs") == Outcome::Kind::RequeueAfter);
+  REQUIRE(bench.evictor.evicted == std::vector<std::string>{"a"});
+  bench.clock.advance(1ms);
+  REQUIRE(look("b", "rs") == Outcome::Kind::Done);
+  REQUIRE(bench.evictor.evicted == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("repair: what is past is struck out, and so is what did not happen", "[controller]") {
+  Bench bench(kEvict);
+  static_cast<void>(bench.reconcile(pod("a", "one")));
+  REQUIRE(bench.turns.turns.contains("one"));
+  bench.clock.advance(10min);
+  static_cast<void>(bench.reconcile(pod("b", "two")));
+  REQUIRE_FALSE(bench.turns.turns.contains("one"));
+  REQUIRE(bench.turns.turns.contains("two"));
+  bench.clock.advance(1min);
+  bench.evictor.answer = base::Error{base::ErrorCode::TooManyRequests, "budget"};
+  static_cast<void>(bench.reconcile(pod("c", "three")));
+  REQUIRE_FALSE(bench.turns.turns.contains("three"));
+}
+
+TEST_CASE("repair: what cannot be written down is not evicted", "[controller]") {
+  Bench bench(kEvict);
+  bench.turns.failure = base::Error{base::ErrorCode::Forbidden, "configmaps"};
+  REQUIRE(bench.reconcile(pod("a", "rs")).kind == Outcome::Kind::Retry);
+  REQUIRE(bench.evictor.evicted.empty());
+  bench.turns.failure.reset();
+  REQUIRE(bench.reconcile(pod("b", "other")).kind == Outcome::Kind::Done);
+  bench.clock.advance(1min);
+  bench.turns.failure = base::Error{base::ErrorCode::Forbidden, "configmaps"};
+  REQUIRE(bench.reconcile(pod("a", "rs")).kind == Outcome::Kind::RequeueAfter);
+  REQUIRE(bench.evictor.evicted == std::vector<std::string>{"b"});
+}
+
+TEST_CASE("repair: a dry run writes nothing down", "[controller]") {
+  Bench bench(kEvict, Run::Dry);
+  static_cast<void>(bench.reconcile(pod("web", "rs")));
+  REQUIRE(bench.turns.turns.empty());
+}
+
+TEST_CASE("repair: the probe of an outdated pod has not the old sidecar", "[controller]") {
+  Bench bench(kEvictOutdated);
   bench.world.set_template(fakes::sidecar("envoy:2"));
   bench.evictor.webhook = fakes::sidecar("envoy:2");
   static_cast<void>(bench.reconcile(injected(pod("web", "rs"), *fakes::sidecar("envoy:1"))));

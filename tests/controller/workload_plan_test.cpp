@@ -1,7 +1,12 @@
 #include "controller/workload_plan.h"
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
+#include "patch/merge_patch.h"
 #include "tests/controller/fakes.h"
 
 namespace injector::controller {
@@ -65,13 +70,126 @@ TEST_CASE("workload plan: an outdated sidecar is replaced only in a rollout", "[
   REQUIRE(plan(now, *new_template, Rollout::WhenOutdated).action == WorkloadAction::Nothing);
 }
 
-TEST_CASE("workload plan: a sidecar that is no longer wanted stays", "[controller]") {
+Json& annotations_of(Json& deployment) {
+  return deployment["spec"]["template"]["metadata"]["annotations"];
+}
+
+TEST_CASE("workload plan: a template that says no gets exactly its sidecar taken out",
+          "[controller]") {
+  const auto tpl = fakes::sidecar("envoy:1");
   const Json bare = fakes::deployment("web");
-  Json injected = applied(bare, plan(bare, *fakes::sidecar("envoy:1")).patch);
-  injected["spec"]["template"]["metadata"]["annotations"]["initializer.kubernetes.io/envoy"] =
-      "false";
-  REQUIRE(plan(injected, *fakes::sidecar("envoy:2"), Rollout::WhenOutdated).action ==
-          WorkloadAction::Nothing);
+  Json injected = applied(bare, plan(bare, *tpl).patch);
+  annotations_of(injected)["initializer.kubernetes.io/envoy"] = "false";
+  for (const Rollout rollout : {Rollout::Never, Rollout::WhenOutdated}) {
+    const WorkloadPlan removal = plan(injected, *fakes::sidecar("envoy:2"), rollout);
+    REQUIRE(removal.action == WorkloadAction::Remove);
+    REQUIRE(removal.containers == std::vector<std::string>{"envoy"});
+    REQUIRE(base::text_of(base::find(removal.patch, "metadata", "resourceVersion")) == "1");
+    REQUIRE(base::same(applied(injected, removal.patch), fakes::deployment("web", "false")));
+  }
+}
+
+TEST_CASE("workload plan: a key that is gone, or a namespace that says no, removes nothing",
+          "[controller]") {
+  const auto tpl = fakes::sidecar("envoy:1");
+  const Json bare = fakes::deployment("web");
+  Json injected = applied(bare, plan(bare, *tpl).patch);
+  annotations_of(injected).erase("initializer.kubernetes.io/envoy");
+  const core::MetaFacts no{{{"initializer.kubernetes.io/envoy", "false"}}, {}};
+  for (const core::MetaFacts* name_space : {static_cast<const core::MetaFacts*>(nullptr), &no}) {
+    const auto planned = plan_workload(injected, {*tpl, kPolicy, name_space}, Rollout::Never);
+    REQUIRE(planned.value().action == WorkloadAction::Nothing);
+  }
+}
+
+TEST_CASE("workload plan: a sidecar that is not of our making is not taken out", "[controller]") {
+  Json own = fakes::deployment("web", "false");
+  own["spec"]["template"]["spec"]["containers"].push_back({{"name", "envoy"}});
+  REQUIRE(plan(own, *fakes::sidecar("envoy:1")).action == WorkloadAction::Nothing);
+}
+
+std::shared_ptr<const core::Template> private_sidecar() {
+  return std::make_shared<const core::Template>(
+      codec::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
+                            "imagePullSecrets: [{name: regcred}]\n",
+                            "test")
+          .value());
+}
+
+std::vector<std::string> secrets_of(const Json& deployment) {
+  std::vector<std::string> names;
+  const Json* list = base::find(deployment, "spec", "template", "spec", "imagePullSecrets");
+  for (const Json& secret : list == nullptr ? Json::array() : *list) {
+    names.push_back(secret.at("name").get<std::string>());
+  }
+  return names;
+}
+
+TEST_CASE("workload plan: the service account's secrets are added, and taken out, with ours",
+          "[controller]") {
+  const auto tpl = private_sidecar();
+  const Json before = fakes::deployment("web");
+  const WorkloadPlan warned = plan(before, *tpl);
+  REQUIRE(warned.service_account == "default");
+  REQUIRE(warned.warnings.size() == 1);
+  REQUIRE(warned.warnings.front().code == core::WarningCode::HidesServiceAccountSecrets);
+
+  const std::vector<std::string> account{"account", "regcred"};
+  const WorkloadPlan whole =
+      plan_workload(before, {*tpl, kPolicy, nullptr, account}, Rollout::Never).value();
+  REQUIRE(whole.warnings.empty());
+  Json after = applied(before, whole.patch);
+  const auto secrets = secrets_of(after);
+  REQUIRE(std::set<std::string>(secrets.begin(), secrets.end()) ==
+          std::set<std::string>{"account", "regcred"});
+  REQUIRE(secrets.size() == 2);
+  REQUIRE(plan(after, *tpl, Rollout::WhenOutdated).action == WorkloadAction::Nothing);
+
+  annotations_of(after)["initializer.kubernetes.io/envoy"] = "false";
+  REQUIRE(base::same(applied(after, plan(after, *tpl).patch), fakes::deployment("web", "false")));
+}
+
+Json rollout_object(const std::string& annotation) {
+  Json object = fakes::deployment("web", annotation);
+  object["apiVersion"] = "argoproj.io/v1alpha1";
+  object["kind"] = "Rollout";
+  object["spec"]["template"]["spec"]["containers"].push_back(
+      {{"name", "odd"}, {"unknownList", {1, 2}}});
+  return object;
+}
+
+TEST_CASE("workload plan: a custom resource with a pod template gets a merge patch",
+          "[controller]") {
+  const auto tpl = fakes::sidecar("envoy:1");
+  const Json before = rollout_object("true");
+  const WorkloadPlan made = plan(before, *tpl);
+  REQUIRE(made.action == WorkloadAction::Inject);
+  REQUIRE(base::to_text(made.patch).find('$') == std::string::npos);
+  REQUIRE(base::text_of(base::find(made.patch, "metadata", "resourceVersion")) == "1");
+  Json after = patch::apply_merge_patch(before, made.patch).value();
+  REQUIRE(containers_of(after).size() == 3);
+  REQUIRE(containers_of(after)[1] == containers_of(before)[1]);
+
+  annotations_of(after)["initializer.kubernetes.io/envoy"] = "false";
+  const WorkloadPlan removal = plan(after, *tpl);
+  REQUIRE(removal.action == WorkloadAction::Remove);
+  REQUIRE(
+      base::same(patch::apply_merge_patch(after, removal.patch).value(), rollout_object("false")));
+}
+
+TEST_CASE("workload plan: somebody else's StatefulSet is no built-in one", "[controller]") {
+  REQUIRE(patch_style("apps/v1") == PatchStyle::Strategic);
+  REQUIRE(patch_style("v1") == PatchStyle::Strategic);
+  REQUIRE(patch_style("batch/v1beta1") == PatchStyle::Strategic);
+  REQUIRE(patch_style("apps.kruise.io/v1beta1") == PatchStyle::Merge);
+  REQUIRE(patch_style("apps.openshift.io/v1") == PatchStyle::Merge);
+}
+
+TEST_CASE("workload plan: a null that a merge patch cannot say is an error", "[controller]") {
+  Json before = rollout_object("true");
+  Json wanted = before;
+  wanted["spec"]["replicas"] = nullptr;
+  REQUIRE_FALSE(guarded_patch(before, wanted));
 }
 
 TEST_CASE("workload plan: a volume of the same name is refused", "[controller]") {

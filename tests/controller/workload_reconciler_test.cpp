@@ -174,6 +174,148 @@ TEST_CASE("workloads: an unrecognized value is said once", "[controller]") {
   REQUIRE(bench.world.events() == std::vector<std::string>{"UnrecognizedValue web"});
 }
 
+void say_no(fakes::FakeServer& server) {
+  Json object = server.get("web");
+  object["spec"]["template"]["metadata"]["annotations"]["initializer.kubernetes.io/envoy"] =
+      "false";
+  server.put(object);
+}
+
+TEST_CASE("workloads: a template that turns to no loses its sidecar, with an event",
+          "[controller]") {
+  Bench bench;
+  bench.server.put(fakes::deployment("web"));
+  static_cast<void>(bench.reconcile("web"));
+  REQUIRE(bench.containers("web") == 2);
+  say_no(bench.server);
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(bench.reconcile("web").kind == Outcome::Kind::Done);
+  }
+  REQUIRE(bench.server.patches() == 2);
+  REQUIRE(bench.containers("web") == 1);
+  REQUIRE(bench.world.events() == std::vector<std::string>{"Injected web", "Uninjected web"});
+  REQUIRE_THAT(bench.world.last_message(), Catch::Contains("envoy") && Catch::Contains("false"));
+}
+
+TEST_CASE(
+    "workloads: a sidecar that is put back against the template's no is left there in the end",
+    "[controller]") {
+  Bench bench;
+  bench.server.put(fakes::deployment("web"));
+  static_cast<void>(bench.reconcile("web"));
+  say_no(bench.server);
+  const Json with_sidecar = bench.server.get("web");
+  for (int round = 0; round < 6; ++round) {
+    static_cast<void>(bench.reconcile("web"));
+    bench.server.put(with_sidecar);
+  }
+  static_cast<void>(bench.reconcile("web"));
+  REQUIRE(bench.server.patches() == 1 + WorkloadReconciler::kMaxUndone);
+  REQUIRE(bench.world.events().back() == "Contested web");
+}
+
+TEST_CASE("workloads: yes and no in turn are nobody's fight", "[controller]") {
+  Bench bench;
+  for (int round = 0; round < 5; ++round) {
+    bench.server.put(fakes::deployment("web"));
+    static_cast<void>(bench.reconcile("web"));
+    REQUIRE(bench.containers("web") == 2);
+    say_no(bench.server);
+    static_cast<void>(bench.reconcile("web"));
+    REQUIRE(bench.containers("web") == 1);
+  }
+}
+
+TEST_CASE("workloads: a dry run prints what it would take out", "[controller]") {
+  Bench earnest;
+  earnest.server.put(fakes::deployment("web"));
+  static_cast<void>(earnest.reconcile("web"));
+  say_no(earnest.server);
+  Bench bench(WorkloadOptions{}, Run::Dry);
+  bench.server.put(earnest.server.get("web"));
+  static_cast<void>(bench.reconcile("web"));
+  REQUIRE(bench.world.lines() ==
+          std::vector<std::string>{"Deployment shop/web: would uninject (envoy)"});
+}
+
+TEST_CASE("workloads: keys that are almost right are told, once each", "[controller]") {
+  Bench bench;
+  Json misplaced = fakes::deployment("web", "");
+  misplaced["metadata"]["annotations"]["initializer.kubernetes.io/envoy"] = "true";
+  misplaced["spec"]["template"]["metadata"]["annotations"]["initializer.kubernetes.io/envy"] =
+      "true";
+  bench.server.put(misplaced);
+  static_cast<void>(bench.reconcile("web"));
+  static_cast<void>(bench.reconcile("web"));
+  REQUIRE(bench.server.patches() == 0);
+  REQUIRE(bench.world.events() == std::vector<std::string>{"MisspeltKey web", "MisplacedKey web"});
+}
+
+TEST_CASE("workloads: a mistake that is made again is told again", "[controller]") {
+  Bench bench;
+  for (int round = 0; round < 2; ++round) {
+    bench.server.put(fakes::deployment("web", "ture"));
+    static_cast<void>(bench.reconcile("web"));
+    bench.server.put(fakes::deployment("web", "false"));
+    static_cast<void>(bench.reconcile("web"));
+  }
+  REQUIRE(bench.world.events() ==
+          std::vector<std::string>{"UnrecognizedValue web", "UnrecognizedValue web"});
+}
+
+TEST_CASE("workloads: what is warned of is injected all the same", "[controller]") {
+  Bench bench;
+  Json job = fakes::deployment("web");
+  job["apiVersion"] = "batch/v1";
+  job["kind"] = "Job";
+  bench.server.put(job);
+  static_cast<void>(bench.reconcile("web"));
+  static_cast<void>(bench.reconcile("web"));
+  REQUIRE(bench.containers("web") == 2);
+  REQUIRE(bench.world.events() == std::vector<std::string>{"NeverCompletes web", "Injected web"});
+}
+
+std::shared_ptr<const core::Template> private_sidecar() {
+  return std::make_shared<const core::Template>(
+      codec::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
+                            "imagePullSecrets: [{name: regcred}]\n",
+                            "test")
+          .value());
+}
+
+TEST_CASE("workloads: pods keep the secrets of their service account", "[controller]") {
+  std::vector<std::string> asked;
+  base::Result<std::vector<std::string>> answer(std::vector<std::string>{"account"});
+  Bench bench(
+      WorkloadOptions{Rollout::Never, [&](const std::string& name_space, const std::string& account,
+                                          const std::stop_token& /*stop*/) {
+                        asked.push_back(name_space + "/" + account);
+                        return answer;
+                      }});
+  bench.world.set_template(private_sidecar());
+  Json object = fakes::deployment("web");
+  object["spec"]["template"]["spec"]["serviceAccountName"] = "robot";
+  bench.server.put(object);
+  SECTION("which are added to the sidecar's") {
+    static_cast<void>(bench.reconcile("web"));
+    REQUIRE(bench.world.events() == std::vector<std::string>{"Injected web"});
+    REQUIRE(asked == std::vector<std::string>{"shop/robot"});
+    const Json secrets = bench.server.get("web")["spec"]["template"]["spec"]["imagePullSecrets"];
+    REQUIRE(secrets.size() == 2);
+  }
+  SECTION("or are warned where it may not be read") {
+    answer = base::Error{base::ErrorCode::Forbidden, "no"};
+    static_cast<void>(bench.reconcile("web"));
+    REQUIRE(bench.world.events() ==
+            std::vector<std::string>{"HidesServiceAccountSecrets web", "Injected web"});
+  }
+  SECTION("and wait for a server that does not answer") {
+    answer = base::Error{base::ErrorCode::Unavailable, "no"};
+    REQUIRE(bench.reconcile("web").kind == Outcome::Kind::Retry);
+    REQUIRE(bench.server.patches() == 0);
+  }
+}
+
 TEST_CASE("workloads: the namespace can ask", "[controller]") {
   Bench bench;
   bench.server.put(fakes::deployment("web", ""));

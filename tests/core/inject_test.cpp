@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/decide.h"
+#include "core/pod_state.h"
 #include "core/remove.h"
 #include "core/render.h"
 
@@ -110,6 +112,55 @@ TEST_CASE("inject: skips a pod on the host network", "[core]") {
           Reason::HostNetwork);
 }
 
+TEST_CASE("inject: skips a Windows pod, by its os or by its node selector", "[core]") {
+  for (const char* spec : {R"({"os":{"name":"windows"},"containers":[]})",
+                           R"({"nodeSelector":{"kubernetes.io/os":"windows"},"containers":[]})",
+                           R"({"nodeSelector":{"beta.kubernetes.io/os":"windows"},
+                               "containers":[]})"}) {
+    const Decision decision = decide(pod(kAsked, spec));
+    REQUIRE(decision.outcome == Outcome::Skip);
+    REQUIRE(decision.reason == Reason::WindowsPod);
+  }
+  REQUIRE(decide(pod(kAsked, R"({"os":{"name":"linux"},"containers":[],
+                                 "nodeSelector":{"kubernetes.io/os":"linux"}})"))
+              .reason == Reason::Injected);
+  REQUIRE(decide(pod("{}", R"({"os":{"name":"windows"},"containers":[]})")).reason ==
+          Reason::NotRequested);
+}
+
+TEST_CASE("inject: a job's pod with a plain sidecar never completes, with a native one it does",
+          "[core]") {
+  const Json owned = pod(R"({"annotations":{"initializer.kubernetes.io/envoy":"true"},
+      "ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","controller":true}]})");
+  const Decision plain = decide(owned);
+  REQUIRE(plain.outcome == Outcome::Inject);
+  REQUIRE(plain.warnings.size() == 1);
+  REQUIRE(plain.warnings.front().code == WarningCode::NeverCompletes);
+
+  Template native;
+  native.init_containers.emplace_back(
+      Json::parse(R"({"name":"envoy","image":"envoy:1","restartPolicy":"Always"})"));
+  REQUIRE(inject(pod_facts(owned).value(), nullptr, native, {}).warnings.empty());
+}
+
+TEST_CASE("inject: somebody else's Job is not a Job", "[core]") {
+  REQUIRE(decide(pod(R"({"annotations":{"initializer.kubernetes.io/envoy":"true"},
+      "ownerReferences":[{"apiVersion":"example.com/v1","kind":"Job","name":"j",
+                          "controller":true}]})"))
+              .warnings.empty());
+}
+
+TEST_CASE("inject: the number of warnings does not grow with the pod", "[core]") {
+  Json many = pod(kAsked);
+  Json typos = pod(R"({"annotations":{}})");
+  for (int i = 0; i < 50; ++i) {
+    many["spec"]["containers"].push_back(Json::parse(R"({"ports":[{"containerPort":80}]})"));
+    typos["metadata"]["annotations"]["initializer.kubernetes.io/env" + std::to_string(i)] = "true";
+  }
+  REQUIRE(decide(many).warnings.size() == 1);
+  REQUIRE(decide(typos).warnings.size() == 3);
+}
+
 TEST_CASE("inject: skips a mirror pod", "[core]") {
   REQUIRE(decide(pod(R"({"annotations":{"initializer.kubernetes.io/envoy":"true",
                                         "kubernetes.io/config.mirror":"abc"}})"))
@@ -197,6 +248,56 @@ TEST_CASE("inject: the pod's own labels and annotations are never replaced", "[c
   const Json patched = patched_object(original, decision.plan);
   REQUIRE(patched.at("metadata").at("labels") == Json({{"team", "shop"}, {"sidecar", "envoy"}}));
   REQUIRE(patched.at("metadata").at("annotations").at("note") == "theirs");
+}
+
+DecidedPod decide_workload(const char* text, const Template& tpl) {
+  const Json object = Json::parse(text);
+  const auto path = pod_path(object).value();
+  return decide({object, path, *pod_at(object, path)}, nullptr, tpl, {}).value();
+}
+
+TEST_CASE("decide: warns of Jobs and CronJobs by their kind", "[core]") {
+  const Template tpl = envoy();
+  for (const char* text :
+       {R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{
+            "metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}},
+            "spec":{"containers":[]}}}})",
+        R"({"apiVersion":"batch/v1","kind":"CronJob","spec":{"jobTemplate":{"spec":{"template":{
+            "metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}},
+            "spec":{"containers":[]}}}}}})"}) {
+    const Decision decision = decide_workload(text, tpl).decision;
+    REQUIRE(decision.warnings.size() == 1);
+    REQUIRE(decision.warnings.front().code == WarningCode::NeverCompletes);
+  }
+}
+
+TEST_CASE("decide: warns where the sidecar's secrets keep the service account's out", "[core]") {
+  Template tpl = envoy();
+  const char* const none = R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{
+      "metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}},
+      "spec":{"containers":[]}}}})";
+  const char* const listed = R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{
+      "metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}},
+      "spec":{"containers":[],"imagePullSecrets":[{"name":"own"}]}}}})";
+  REQUIRE(decide_workload(none, tpl).decision.warnings.empty());
+  tpl.image_pull_secrets.emplace_back(Json::parse(R"({"name":"regcred"})"));
+  const Decision decision = decide_workload(none, tpl).decision;
+  REQUIRE(decision.warnings.size() == 1);
+  REQUIRE(decision.warnings.front().code == WarningCode::HidesServiceAccountSecrets);
+  REQUIRE(decide_workload(listed, tpl).decision.warnings.empty());
+}
+
+TEST_CASE("inject: a pod in admission has its service account's secrets already", "[core]") {
+  Template tpl = envoy();
+  tpl.image_pull_secrets.emplace_back(Json::parse(R"({"name":"regcred"})"));
+  REQUIRE(inject(pod_facts(pod(kAsked)).value(), nullptr, tpl, {}).warnings.empty());
+}
+
+TEST_CASE("pod state: trimming a pod keeps what the decision depends on", "[core]") {
+  Json windows = pod(kAsked, R"({"containers":[{"name":"app"}],"os":{"name":"windows"},
+                                 "nodeSelector":{"kubernetes.io/os":"windows"}})");
+  trim_pod(windows);
+  REQUIRE(pod_state(pod_facts(windows).value(), nullptr, envoy(), {}) == PodState::NotAsked);
 }
 
 TEST_CASE("render: a missing metadata, annotations, volumes is created", "[core]") {

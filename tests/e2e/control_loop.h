@@ -41,14 +41,18 @@ inline std::string template_text(const std::string& image) {
   return "containers: [{name: envoy, image: '" + image + "'}]\n";
 }
 
+/// Whether a replica is told where its template is.
+enum class Template { File, None };
+
 /// One replica. It dies with the case.
 class Replica {
  public:
-  explicit Replica(const std::vector<std::string>& flags, const std::string& mode = "workloads")
+  explicit Replica(const std::vector<std::string>& flags, const std::string& mode = "workloads",
+                   Template given = Template::File)
       : config_(dir_.write("template.yaml", template_text("envoy:1"))),
         log_(dir_.file("log")),
         port_(free_port()),
-        process_({command(flags, mode), log_, {}}) {}
+        process_({command(flags, mode, given), log_, {}}) {}
 
   [[nodiscard]] ChildProcess& process() { return process_; }
 
@@ -76,13 +80,14 @@ class Replica {
   }
 
  private:
-  std::vector<std::string> command(const std::vector<std::string>& flags,
-                                   const std::string& mode) const {
+  std::vector<std::string> command(const std::vector<std::string>& flags, const std::string& mode,
+                                   Template given) const {
     std::vector<std::string> all{INJ_BINARY,       "initializer",
                                  "--kubeconfig",   server().kubeconfig_path(),
                                  "--admin-listen", "127.0.0.1:" + std::to_string(port_),
                                  "--mode",         mode};
-    if (std::find(flags.begin(), flags.end(), "--configmap") == flags.end()) {
+    if (given == Template::File &&
+        std::find(flags.begin(), flags.end(), "--configmap") == flags.end()) {
       all.insert(all.end(), {"--config", config_});
     }
     all.insert(all.end(), flags.begin(), flags.end());

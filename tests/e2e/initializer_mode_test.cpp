@@ -28,6 +28,11 @@ using base::Json;
 constexpr const char* kOurs = "envoy.initializer.kubernetes.io";
 constexpr const char* kOther = "other.initializer.example.com";
 
+constexpr const char* kSidecar =
+    "containers: [{name: envoy, image: 'envoy:1', volumeMounts: "
+    "[{name: conf, mountPath: /etc/envoy}]}]\n"
+    "volumes: [{name: conf, configMap: {name: envoy}}]\n";
+
 Json json(const std::string& text) {
   return codec::read_json(text).value();
 }
@@ -45,11 +50,9 @@ Json pod(const std::string& name, bool asks = true) {
 /// `envoy-initializer initializer`: what to do it finds out. It dies with the case.
 class Loop {
  public:
-  explicit Loop(const InitializerServer& server, std::vector<std::string> more = {})
-      : config_(dir_.write("template.yaml",
-                           "containers: [{name: envoy, image: 'envoy:1', volumeMounts: "
-                           "[{name: conf, mountPath: /etc/envoy}]}]\n"
-                           "volumes: [{name: conf, configMap: {name: envoy}}]\n")),
+  explicit Loop(const InitializerServer& server, std::vector<std::string> more = {},
+                const std::string& sidecar = kSidecar)
+      : config_(dir_.write("template.yaml", sidecar)),
         port_(free_port()),
         command_{INJ_BINARY,       "initializer",
                  "--kubeconfig",   server.kubeconfig(),
@@ -74,6 +77,12 @@ class Loop {
 
   [[nodiscard]] bool says(const std::string& text) const {
     return tail(dir_.file("log"), 100'000).find(text) != std::string::npos;
+  }
+
+  [[nodiscard]] bool ready() const {
+    httplib::Client client("127.0.0.1", port_);
+    const auto answer = client.Get("/readyz");
+    return answer && answer->status == 200;
   }
 
   [[nodiscard]] bool shows(const std::string& line) const {
@@ -187,6 +196,68 @@ TEST_CASE("initializer mode: nor when two of them run at once", "[process]") {
   Loop one(server);
   Loop two(server);
   create_a_thousand(server, [] {});
+  // Whoever is second at a Pod finds that out by its PATCH. That is no error.
+  CHECK_FALSE(one.says(" ERROR "));
+  CHECK_FALSE(two.says(" ERROR "));
+  CHECK_FALSE(one.says("pod refused"));
+  CHECK_FALSE(two.says("pod refused"));
+}
+
+TEST_CASE("initializer mode: a sidecar beyond the quota is refused with the server's words",
+          "[process]") {
+  InitializerServer server;
+  server.model().configure({kOurs});
+  server.model().exhaust_quota();
+  Loop loop(server);
+  const Reply refused = Creator(server).create(pod("web"));
+  CHECK(refused.code == 422);
+  const std::string message(base::text_of(base::find(refused.body, "message")));
+  INFO(message);
+  CHECK(message.find("exceeded quota: compute") != std::string::npos);
+  CHECK(server.model().get("shop", "web").code == 404);  // It uses no quota any more.
+  CHECK(Creator(server).create(pod("bare", false)).code == 201);
+}
+
+TEST_CASE("initializer mode: leads by a lease of v1beta1 where there is no other", "[process]") {
+  InitializerServer server;
+  server.model().configure({kOurs});
+  Loop loop(server, {"--leader-elect"});
+  CHECK(Creator(server).create(pod("web")).code == 201);
+  CHECK(eventually([&] { return loop.ready(); }));
+  CHECK(loop.stop() == 0);
+}
+
+TEST_CASE("initializer mode: is not ready while it cannot take part in the election", "[process]") {
+  InitializerServer server;
+  server.model().configure({kOurs});
+  server.forbid_leases();
+  Loop loop(server, {"--leader-elect"});
+  REQUIRE(eventually([&] { return loop.says("lease not held"); }));
+  CHECK_FALSE(loop.ready());
+  CHECK(loop.stop() == 0);
+}
+
+TEST_CASE("initializer mode: warnings reach the log and the Pod's Events", "[process]") {
+  InitializerServer server;
+  server.model().configure({kOurs});
+  Loop loop(server);
+  Json misspelt = pod("web", false);
+  misspelt["metadata"]["annotations"]["initializer.kubernetes.io/envoi"] = "true";
+  CHECK(containers(Creator(server).create(misspelt).body) == 1);
+  CHECK(eventually([&] { return loop.says("MisspeltKey"); }));
+  REQUIRE(eventually([&] { return !server.events().empty(); }));
+  CHECK(base::text_of(base::find(server.events().front(), "reason")) == "MisspeltKey");
+}
+
+TEST_CASE("initializer mode: a native sidecar is refused, as this server would drop it",
+          "[process]") {
+  InitializerServer server;
+  server.model().configure({kOurs});
+  Loop loop(server, {},
+            "initContainers: [{name: envoy, image: 'envoy:1', restartPolicy: Always}]\n");
+  REQUIRE(eventually([&] { return loop.says("restartPolicy: Always needs Kubernetes 1.29"); }));
+  CHECK_FALSE(loop.ready());
+  CHECK(Creator(server).create(pod("bare", false)).code == 201);  // It asked for nothing.
 }
 
 TEST_CASE("initializer mode: pods that wait already are picked up", "[process]") {

@@ -184,6 +184,163 @@ TEST_CASE("initializer: a dry run prints and writes nothing", "[apiserver]") {
   CHECK_FALSE(space.injected("web"));
 }
 
+TEST_CASE("initializer: one pass ends by itself, in earnest and dry", "[apiserver]") {
+  const Space space("pass");
+  space.create("web");
+  Replica dry(space.flags({"--resources", "deployments", "--dry-run", "--once"}));
+  CHECK(dry.process().wait(std::chrono::seconds{60}) == 0);
+  INFO(dry.log());
+  CHECK(dry.log().find("Deployment pass/web: would inject (envoy)") != std::string::npos);
+  CHECK_FALSE(space.injected("web"));
+  Replica earnest(space.flags({"--resources", "deployments", "--once"}));
+  CHECK(earnest.process().wait(std::chrono::seconds{60}) == 0);
+  CHECK(space.injected("web"));
+}
+
+TEST_CASE("initializer: a template that turns to no loses its sidecar again", "[apiserver]") {
+  const Space space("uninject");
+  Replica replica(space.flags({"--resources", "deployments"}));
+  space.create("web");
+  const Json before = *base::find(space.get("web"), "spec", "template", "spec");
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  space.patch(space.path("web"), R"({"spec":{"template":{"metadata":{"annotations":
+    {"initializer.kubernetes.io/envoy":"false"}}}}})");
+  REQUIRE(eventually([&] { return space.containers("web") == 1; }));
+  const Json web = space.get("web");
+  CHECK(base::same(*base::find(web, "spec", "template", "spec"), before));
+  const Json& annotations = *base::find(web, "spec", "template", "metadata", "annotations");
+  CHECK(annotations.size() == 1);
+  CHECK(eventually([&] { return space.has_event("Uninjected", "web"); }));
+}
+
+TEST_CASE("initializer: a key on the deployment itself is told of", "[apiserver]") {
+  const Space space("misplaced");
+  Replica replica(space.flags({"--resources", "deployments"}));
+  Json object = Space::deployment("web");
+  object["spec"]["template"]["metadata"].erase("annotations");
+  object["metadata"]["annotations"]["initializer.kubernetes.io/envoy"] = "true";
+  space.post("deployments", object);
+  INFO(replica.log());
+  REQUIRE(eventually([&] { return space.has_event("MisplacedKey", "web"); }));
+  CHECK(space.generation("web") == 1);
+}
+
+TEST_CASE("initializer: pods keep the pull secrets of their service account", "[apiserver]") {
+  const Space space("secrets");
+  const std::string accounts = "/api/v1/namespaces/secrets/serviceaccounts";
+  REQUIRE(server()
+              .request("POST", accounts,
+                       R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"robot"},
+                         "imagePullSecrets":[{"name":"account"}]})")
+              .status == 201);
+  Json map = json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"sidecar"}})");
+  map["data"]["config"] = template_text("envoy:1") + "imagePullSecrets: [{name: regcred}]\n";
+  REQUIRE(server()
+              .request("POST", "/api/v1/namespaces/secrets/configmaps", base::to_text(map))
+              .status == 201);
+  Replica replica(space.flags({"--resources", "deployments", "--configmap", "secrets/sidecar"}));
+  Json object = Space::deployment("web");
+  object["spec"]["template"]["spec"]["serviceAccountName"] = "robot";
+  space.post("deployments", object);
+  INFO(replica.log());
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  const Json web = space.get("web");
+  const Json* secrets = base::find(web, "spec", "template", "spec", "imagePullSecrets");
+  REQUIRE(secrets != nullptr);
+  CHECK(secrets->size() == 2);
+  CHECK(base::to_text(*secrets).find("account") != std::string::npos);
+}
+
+/// An Argo-like Rollout of our own, in two versions.
+void define_rollouts() {
+  const Json schema = json(R"({"openAPIV3Schema":{"type":"object",
+    "x-kubernetes-preserve-unknown-fields":true}})");
+  Json definition = json(R"({"apiVersion":"apiextensions.k8s.io/v1",
+    "kind":"CustomResourceDefinition","metadata":{"name":"rollouts.test.example.com"},
+    "spec":{"group":"test.example.com","scope":"Namespaced",
+    "names":{"plural":"rollouts","singular":"rollout","kind":"Rollout"},
+    "versions":[{"name":"v1alpha1","served":true,"storage":false},
+                {"name":"v1","served":true,"storage":true}]}})");
+  for (Json& version : definition["spec"]["versions"]) {
+    version["schema"] = schema;
+  }
+  const auto made = server().request(
+      "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", base::to_text(definition));
+  INFO(made.body);
+  REQUIRE(made.status == 201);
+  REQUIRE(eventually(
+      [] { return server().request("GET", "/apis/test.example.com/v1/rollouts").status == 200; }));
+}
+
+TEST_CASE("initializer: custom resources with a pod template are patched by merge", "[apiserver]") {
+  const Space space("custom");
+  define_rollouts();
+  const std::string path = "/apis/test.example.com/v1/namespaces/custom/rollouts";
+  Json rollout = Space::deployment("web");
+  rollout["apiVersion"] = "test.example.com/v1";
+  rollout["kind"] = "Rollout";
+  rollout["spec"]["strategy"] = json(R"({"canary":{"steps":[{"setWeight":20},{"pause":{}}]}})");
+  const auto made = server().request("POST", path, base::to_text(rollout));
+  INFO(made.body);
+  REQUIRE(made.status == 201);
+  Replica replica(space.flags({"--resources", "test.example.com/rollouts", "--resync", "1s"}));
+  const auto now = [&] { return json(server().request("GET", path + "/web").body); };
+  const auto containers = [&] {
+    const Json object = now();
+    return base::find(object, "spec", "template", "spec", "containers")->size();
+  };
+  const bool injected = eventually([&] { return containers() == 2; });
+  INFO(replica.log());
+  REQUIRE(injected);
+  CHECK(*base::find(now(), "spec", "strategy") == rollout["spec"]["strategy"]);
+  CHECK(*base::find(now(), "metadata", "generation") == 2);
+  CHECK(eventually([&] { return space.has_event("Injected", "web"); }));
+  REQUIRE(server()
+              .request("PATCH", path + "/web",
+                       R"({"spec":{"template":{"metadata":{"annotations":
+                         {"initializer.kubernetes.io/envoy":"false"}}}}})",
+                       "application/merge-patch+json")
+              .status == 200);
+  REQUIRE(eventually([&] { return containers() == 1; }));
+  const Json left = now();
+  const Json bare = Space::pod_template();
+  CHECK(base::same(*base::find(left, "spec", "template", "spec"), *base::find(bare, "spec")));
+}
+
+TEST_CASE("initializer: a resource that nobody serves is named", "[apiserver]") {
+  const Space space("nobody");
+  Replica replica(space.flags({"--resources", "example.org/gadgets"}));
+  CHECK(replica.process().wait(std::chrono::seconds{60}) == 1);
+  CHECK(replica.log().find("serves no example.org/gadgets") != std::string::npos);
+}
+
+TEST_CASE("initializer: without a flag the installation's template is followed", "[apiserver]") {
+  const Space ours("envoy-initializer");
+  Json map =
+      json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"envoy-initializer"}})");
+  map["data"]["config"] = template_text("envoy:installed");
+  const std::string maps = "/api/v1/namespaces/envoy-initializer/configmaps";
+  REQUIRE(server().request("POST", maps, base::to_text(map)).status == 201);
+  const Space space("installed");
+  Replica replica(space.flags({"--resources", "deployments"}), "workloads", Template::None);
+  space.create("web");
+  REQUIRE(eventually([&] { return space.injected("web"); }));
+  CHECK(base::to_text(space.get("web")).find("envoy:installed") != std::string::npos);
+  CHECK(server().request("DELETE", maps + "/envoy-initializer").status == 200);
+}
+
+TEST_CASE("initializer: the lease is in our namespace, not in that of -n", "[apiserver]") {
+  const Space ours("lease-home");
+  const Space space("leased");
+  const std::string name = "/leases/envoy-initializer-workloads";
+  const std::string root = "/apis/coordination.k8s.io/v1/namespaces/";
+  Replica replica(space.flags(
+      {"--resources", "deployments", "--leader-elect", "--lease-namespace", "lease-home"}));
+  REQUIRE(eventually(
+      [&] { return server().request("GET", root + "lease-home" + name).status == 200; }));
+  CHECK(server().request("GET", root + "leased" + name).status == 404);
+}
+
 TEST_CASE("initializer: a job is tried once, and said to be immutable", "[apiserver]") {
   const Space space("jobs");
   Json job = json(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"once"}})");

@@ -39,6 +39,8 @@ constexpr const char* kSecrets = "/api/v1/namespaces/default/secrets";
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigurations =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+constexpr const char* kValidating =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
 
 constexpr std::chrono::milliseconds kPatience = 120s;
@@ -69,7 +71,8 @@ void grant(const std::string& secret, const std::string& configuration) {
                                       secret));
   create(fmt::format("{}/clusterroles", kRbac),
          fmt::format(R"({{"metadata":{{"name":"{0}"}},"rules":[
-           {{"apiGroups":["admissionregistration.k8s.io"],"resources":["mutatingwebhookconfigurations"],
+           {{"apiGroups":["admissionregistration.k8s.io"],
+             "resources":["mutatingwebhookconfigurations","validatingwebhookconfigurations"],
              "resourceNames":["{0}"],"verbs":["get","update"]}}]}})",
                      configuration));
   const auto bind = [](const std::string& path, const char* kind, const std::string& role) {
@@ -107,8 +110,9 @@ std::string secret_value(const std::string& secret, const char* key) {
 }
 
 /// The PEM that every webhook of a configuration has; empty if they differ.
-std::string published_bundle(const std::string& configuration) {
-  const Json object = json_of(server().request("GET", path_of(kConfigurations, configuration)));
+std::string published_bundle(const std::string& configuration,
+                             const char* collection = kConfigurations) {
+  const Json object = json_of(server().request("GET", path_of(collection, configuration)));
   std::set<std::string> bundles;
   if (const Json* webhooks = base::find(object, "webhooks")) {
     for (const Json& webhook : *webhooks) {
@@ -265,6 +269,50 @@ TEST_CASE("manage certs: a deleted Secret and an edited caBundle are put right",
   REQUIRE(published_bundle("heal") != bundle);
   good(replica.step());
   CHECK(published_bundle("heal") == bundle);
+}
+
+TEST_CASE("manage certs: every webhook of the validating configuration is kept, if there is one",
+          "[apiserver]") {
+  prepare("validating", {1, 2});
+  Replica replica("validating");
+  good(replica.step());  // There is none.
+  good(replica.keeper().ready());
+  CHECK(replica.log().count("not kept") == 0);
+  const char* const entry = R"({{"name":"v{}.example.test","sideEffects":"None",
+    "admissionReviewVersions":["v1"],"failurePolicy":"Ignore","clientConfig":{{"url":"https://127.0.0.1:1/validate"}},
+    "rules":[{{"apiGroups":[""],"apiVersions":["v1"],"resources":["nosuch"],"operations":["CREATE"]}}]}})";
+  create(kValidating,
+         fmt::format(R"({{"metadata":{{"name":"validating"}},"webhooks":[{},{}]}})",
+                     fmt::format(fmt::runtime(entry), 1), fmt::format(fmt::runtime(entry), 2)));
+  good(replica.step());
+  const std::string bundle = published_bundle("validating");
+  REQUIRE_FALSE(bundle.empty());
+  CHECK(published_bundle("validating", kValidating) == bundle);
+  REQUIRE(server().request("DELETE", path_of(kValidating, "validating")).status == 200);
+  good(replica.step());
+}
+
+TEST_CASE("manage certs: a validating configuration that is not ours to touch stops nothing",
+          "[apiserver]") {
+  prepare("untouchable", {1});
+  REQUIRE(server()
+              .request("PATCH",
+                       path_of("/apis/rbac.authorization.k8s.io/v1/clusterroles", "untouchable"),
+                       R"([{"op":"remove","path":"/rules/0/resources/1"}])",
+                       "application/json-patch+json")
+              .status == 200);
+  const std::string& token = server().token_of(kUser);
+  REQUIRE(eventually(
+      [&] {
+        return server().request_as(token, "GET", path_of(kValidating, "untouchable")).status == 403;
+      },
+      kPatience));
+  Replica replica("untouchable");
+  good(replica.step());
+  good(replica.step());
+  good(replica.keeper().ready());
+  CHECK(published_bundle("untouchable") == secret_value("untouchable", "ca.crt"));
+  CHECK(replica.log().count("validating webhook configuration not kept") == 1);
 }
 
 TEST_CASE("manage certs: a broken Secret is put right and what is not ours stays", "[apiserver]") {

@@ -118,7 +118,7 @@ class Webhook {
   ChildProcess process_;
 };
 
-const std::vector<std::string> kEvict{"--repair", "evict",    "--evict-per-minute",
+const std::vector<std::string> kEvict{"--repair", "missing",  "--evict-per-minute",
                                       "6000",     "--resync", "1s"};
 const std::string kLooks = R"(workqueue_adds_total{name="pods"})";
 
@@ -164,6 +164,31 @@ TEST_CASE("repair: with the webhook there, auto means repair, and one pod an own
   CHECK(replica.metric(evictions("done")) == 2);
   CHECK(eventually([&] { return space.has_event("Evicted", "alone"); }));
   CHECK(replica.log().find("looking after running pods") != std::string::npos);
+}
+
+TEST_CASE("repair: a restart does not make an owner lose a second pod", "[apiserver]") {
+  const Space space("restart");
+  create_lost(space, "left", "three");
+  create_lost(space, "right", "three");
+  const Webhook webhook(space);
+  {
+    Replica first(space.flags(kEvict), "repair");
+    const bool one_gone =
+        eventually([&] { return exists(space, "left") != exists(space, "right"); });
+    INFO(first.log());
+    REQUIRE(one_gone);
+    first.process().kill();
+  }
+  const Json memory =
+      json(server()
+               .request("GET", "/api/v1/namespaces/default/configmaps/envoy-initializer-evictions")
+               .body);
+  CHECK(base::find(memory, "data", "three") != nullptr);
+  Replica second(space.flags(kEvict), "repair");
+  REQUIRE(eventually([&] { return second.metric(kLooks) >= 1; }));
+  REQUIRE(looks_again(second, 1));
+  CHECK(exists(space, "left") != exists(space, "right"));
+  CHECK(second.metric(evictions("done")) == 0);
 }
 
 TEST_CASE("repair: a disruption budget holds", "[apiserver]") {

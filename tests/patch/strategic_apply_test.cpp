@@ -38,6 +38,15 @@ void check(const Result<Json>& got, const Json& expected) {
   CHECK((got.has_value() && base::same(got.value(), expected)));
 }
 
+TEST_CASE("strategic apply: a replaced list is not asked for the keys it had", "[patch]") {
+  check(apply_spec(Json::parse(R"({"containers":[{"image":"old"},{"name":"a"}]})"),
+                   Json::parse(R"({"containers":[{"$patch":"replace"},{"name":"b"}]})")),
+        Json::parse(R"({"containers":[{"name":"b"}]})"));
+  CHECK_FALSE(apply_spec(Json::parse(R"({"containers":[{"image":"old"}]})"),
+                         Json::parse(R"({"containers":[{"name":"b"}]})"))
+                  .has_value());
+}
+
 TEST_CASE("strategic apply: members merge, nulls delete, unmatched nulls are ignored", "[patch]") {
   check(apply_spec(R"({"securityContext":{"a":1,"b":2},"x":1})"_j,
                    R"({"securityContext":{"b":null,"c":3,"d":null},"x":2})"_j),

@@ -130,7 +130,8 @@ struct Bench {
               say("ended");
             },
             [this] { say("stopped"); },
-            [this](const std::string& leader) { say("leader " + leader); }};
+            [this](const std::string& leader) { say("leader " + leader); },
+            [this](const Result<void>& exchange) { (exchange ? took_part : could_not) += 1; }};
   }
 
   void say(const std::string& text) {
@@ -144,6 +145,9 @@ struct Bench {
   }
 
   void run() { elector.run(stop.get_token()); }
+
+  int took_part = 0;  // Exchanges with the server that worked,
+  int could_not = 0;  // and those that did not.
 
   fakes::ManualClock clock;
   fakes::InstantSleeper sleeper{clock};
@@ -281,6 +285,22 @@ TEST_CASE("leader election: expiry is judged by when we saw the record change", 
   REQUIRE(bench.lease.record().transitions == 5);
   REQUIRE(bench.heard("leader other"));
   REQUIRE(bench.heard("leader me"));
+}
+
+TEST_CASE("leader election: tells whether it can take part", "[runtime]") {
+  Bench bench(2);
+  SECTION("a lease that another holds is no obstacle") {
+    bench.lease.put({"other", 15s, {}, {}, 0});
+    bench.run();
+    REQUIRE(bench.took_part > 0);
+    REQUIRE(bench.could_not == 0);
+  }
+  SECTION("a server that does not answer is") {
+    bench.lease.down = true;
+    bench.run();
+    REQUIRE(bench.could_not > 0);
+    REQUIRE(bench.took_part == 0);
+  }
 }
 
 TEST_CASE("leader election: a released lease is taken at once", "[runtime]") {

@@ -141,6 +141,45 @@ TEST_CASE("object loop: nothing is taken for gone before the first list is compl
   REQUIRE(bench.count("ns/a gone") == 0);
 }
 
+TEST_CASE("object loop: one pass reconciles everything that is there, and ends",
+          "[runtime][threads]") {
+  fakes::GateSleeper sleeper;
+  Bench bench(sleeper);
+  bench.server.create("a");
+  bench.server.create("b");
+  REQUIRE(bench.loop.run_once({}) == 0);
+  std::sort(bench.seen.begin(), bench.seen.end());
+  REQUIRE(bench.seen == Strings{"ns/a@1", "ns/b@2"});
+}
+
+TEST_CASE("object loop: one pass tries again, and counts what came to no good end",
+          "[runtime][threads]") {
+  fakes::ManualClock clock;
+  fakes::InstantSleeper sleeper(clock);
+  fakes::FakeApiServer server;
+  std::atomic<int> stubborn = 0;
+  std::atomic<int> slow = 0;
+  ObjectLoop loop(
+      server, LoopOptions{.name = "pods", .kind = "Pod"},
+      [&](const std::string& key, const ObjectPtr&, const std::stop_token&) {
+        if (key == "ns/hopeless") {
+          return Outcome::give_up("no");
+        }
+        if (key == "ns/stubborn") {
+          ++stubborn;
+          return Outcome::retry("not yet");
+        }
+        return ++slow < 3 ? Outcome::retry("not yet") : Outcome::done();
+      },
+      Ambient{clock, sleeper, base::Logger::silent(), 1});
+  for (const char* name : {"hopeless", "stubborn", "slow"}) {
+    server.create(name);
+  }
+  REQUIRE(loop.run_once({}) == 2);
+  REQUIRE(slow == 3);
+  REQUIRE(stubborn > 1);
+}
+
 TEST_CASE("object loop: a stop ends it also before the first list", "[runtime][threads]") {
   fakes::GateSleeper sleeper;
   Bench bench(sleeper);

@@ -188,7 +188,7 @@ TEST_CASE("reflector: a version the server cannot list is given up at once", "[r
 
   REQUIRE(bench.list_versions() == Strings{"0", "5", ""});
   REQUIRE(bench.server.lists[2].limit == 500);
-  REQUIRE(bench.sleeper.slept().size() == 1);            // After the error event only.
+  REQUIRE(bench.sleeper.slept().empty());
   REQUIRE(bench.watch_versions() == Strings{"5", "2"});  // The newest list is always believed.
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("reflector: nobody home or too many requests means wait, not relist", 
 }
 
 TEST_CASE("reflector: a watch refused for another reason means wait and relist", "[runtime]") {
-  const auto code = GENERATE(ErrorCode::Expired, ErrorCode::Forbidden, ErrorCode::Internal);
+  const auto code = GENERATE(ErrorCode::Forbidden, ErrorCode::Internal);
   Bench bench;
   bench.server.will_list({}, "5");
   bench.server.will_refuse_watch(code);
@@ -277,8 +277,7 @@ TEST_CASE("reflector: a watch refused for another reason means wait and relist",
 }
 
 TEST_CASE("reflector: an error event means wait and relist", "[runtime]") {
-  const auto status = GENERATE(Json{{"code", 410}}, Json{{"reason", "Expired"}},
-                               Json{{"reason", "Gone"}}, Json{{"code", 500}}, Json("nonsense"));
+  const auto status = GENERATE(Json{{"code", 500}}, Json("nonsense"));
   Bench bench;
   bench.server.will_list({}, "5");
   bench.server.will_watch({fakes::event(WatchEventType::Error, status)});
@@ -286,6 +285,60 @@ TEST_CASE("reflector: an error event means wait and relist", "[runtime]") {
   bench.run();
   REQUIRE(bench.list_versions() == Strings{"0", "5"});
   REQUIRE(bench.sleeper.slept().size() == 1);
+}
+
+TEST_CASE("reflector: an expired version means relist at once, whatever failed before",
+          "[runtime]") {
+  Bench bench;
+  bench.server.will_list({}, "5");
+  for (int count = 0; count < 6; ++count) {
+    bench.server.will_refuse_watch(ErrorCode::Unavailable);  // The back-off grows.
+  }
+  SECTION("when the watch is opened") {
+    bench.server.will_refuse_watch(ErrorCode::Expired);
+  }
+  SECTION("in the stream") {
+    const auto status =
+        GENERATE(Json{{"code", 410}}, Json{{"reason", "Expired"}}, Json{{"reason", "Gone"}});
+    bench.server.will_watch({fakes::event(WatchEventType::Error, status)});
+  }
+  bench.server.will_list({}, "6");
+  bench.run();
+  REQUIRE(bench.list_versions() == Strings{"0", "5"});
+  REQUIRE(bench.sleeper.slept().size() == 6);
+}
+
+TEST_CASE("reflector: a server that calls every version expired is not asked without a pause",
+          "[runtime]") {
+  Bench bench;
+  for (const char* version : {"5", "6", "7"}) {
+    bench.server.will_list({}, version);
+    bench.server.will_refuse_watch(ErrorCode::Expired);
+  }
+  bench.run();
+  REQUIRE(bench.server.lists.size() >= 3);
+  REQUIRE(bench.sleeper.slept().size() >= 1);
+}
+
+TEST_CASE("reflector: tells for how long there was no watch", "[runtime]") {
+  Bench bench;
+  bench.server.will_list({}, "5");
+  bench.server.will_watch({added("a", "6"), closed()});
+  bench.server.will_refuse_watch(ErrorCode::Unavailable);
+  const auto out_of_touch = [&] { return bench.reflector.out_of_touch(bench.clock.now()); };
+  const auto step = [&] { bench.reflector.step(bench.stop.get_token()); };
+  REQUIRE(out_of_touch() > 0ms);  // Nothing was listed yet.
+  step();
+  REQUIRE(out_of_touch() > 0ms);
+  step();
+  REQUIRE(bench.reflector.state() == State::Stream);
+  REQUIRE(out_of_touch() == 0ms);
+  step();  // The event.
+  REQUIRE(out_of_touch() == 0ms);
+  step();  // The end of the stream.
+  step();  // Refused.
+  bench.clock.advance(20s);
+  REQUIRE(out_of_touch() == 20s);
 }
 
 TEST_CASE("reflector: an error event of too many requests means wait and resume", "[runtime]") {
@@ -403,7 +456,7 @@ TEST_CASE("reflector: each failure leads to its state", "[runtime]") {
   }
   REQUIRE(states == std::vector<State>{State::List, State::BackOffThenList, State::List,
                                        State::Connect, State::BackOffThenConnect, State::Connect,
-                                       State::Stream, State::BackOffThenList});
+                                       State::Stream, State::List});
 }
 
 TEST_CASE("reflector: a stop interrupts the backoff at once", "[runtime]") {

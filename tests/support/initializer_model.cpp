@@ -101,6 +101,25 @@ bool mounts_what_is_not_there(const Json& pod) {
   return false;
 }
 
+// What the plugin says to a PATCH, before the server compares versions. The strategic merge of that
+// age adds a `$patch: delete` entry to a list that is not there, so that removing our entry twice
+// looks like adding it.
+std::optional<Answer> plugin_objection(const std::string& name, const Json& before,
+                                       const Json& patch, const InitializerModel::Caller& caller) {
+  const Json* change = base::find(patch, "metadata", "initializers");
+  const bool sets = change != nullptr && change->is_object() && !change->empty();
+  if (!waits(before) && sets) {
+    return invalid("Pod \"" + name +
+                   "\" is invalid: metadata.initializers: Invalid value: \"null\": field is "
+                   "immutable once initialization has completed");
+  }
+  if (waits(before) && !caller.may_initialize) {
+    return refusal(403, "Forbidden",
+                   "pods \"" + name + "\" is forbidden: update to uninitialized resource denied");
+  }
+  return std::nullopt;
+}
+
 base::Result<Json> apply(const Json& pod, std::string_view media_type, const Json& patch) {
   return media_type == "application/merge-patch+json"
              ? patch::apply_merge_patch(pod, patch)
@@ -159,6 +178,11 @@ void InitializerModel::put_namespace(Json object) {
   namespaces_.insert_or_assign(name, std::move(object));
 }
 
+void InitializerModel::exhaust_quota() {
+  const std::lock_guard lock(mutex_);
+  quota_exhausted_ = true;
+}
+
 Answer InitializerModel::create(const std::string& name_space, Json pod,
                                 const CreateOptions& options, const Caller& caller,
                                 const std::stop_token& stop) {
@@ -189,13 +213,15 @@ Answer InitializerModel::create(const std::string& name_space, Json pod,
 // The plugin's part of a creation.
 std::optional<Answer> InitializerModel::admit(Json& pod, const Caller& caller) const {
   if (waits(pod)) {
+    if (!caller.may_initialize) {
+      return refusal(
+          403, "Forbidden",
+          "pods \"" + text(pod, "name") + "\" is forbidden: create with initializers denied");
+    }
     if (pending(pod).empty()) {
       pod["metadata"].erase("initializers");
-      return std::nullopt;
     }
-    return caller.may_initialize
-               ? std::nullopt
-               : std::optional(refusal(403, "Forbidden", "may not set initializers"));
+    return std::nullopt;
   }
   for (const std::string& name : initializers_for(pod)) {
     pod["metadata"]["initializers"]["pending"].push_back({{"name", name}});
@@ -281,7 +307,11 @@ Answer InitializerModel::try_patch(const Key& key, std::string_view media_type,
     return refusal(415, "UnsupportedMediaType", "the body of the request was in an unknown format");
   }
   if (!caller.may_patch) {
-    return refusal(403, "Forbidden", "cannot patch pods");
+    return refusal(403, "Forbidden",
+                   "pods \"" + key.second +
+                       "\" is forbidden: User \"loop\" cannot patch resource \"pods\" in API group "
+                       "\"\" in the namespace \"" +
+                       key.first + "\"");
   }
   const auto patch = codec::read_json(body);
   if (!patch || !patch.value().is_object()) {
@@ -291,28 +321,31 @@ Answer InitializerModel::try_patch(const Key& key, std::string_view media_type,
   if (found == pods_.end()) {
     return not_found(key.second);
   }
+  if (auto objection = plugin_objection(key.second, found->second, patch.value(), caller)) {
+    return *std::move(objection);
+  }
   auto after = apply(found->second, media_type, patch.value());
   if (!after) {
     return refusal(500, "InternalError", after.error().message);
   }
-  return patched(key, found->second, std::move(after).value(), caller);
+  return patched(key, found->second, std::move(after).value());
 }
 
-Answer InitializerModel::patched(const Key& key, Json before, Json after, const Caller& caller) {
-  if (waits(before) && !caller.may_initialize) {
-    return refusal(403, "Forbidden", "update to uninitialized resource denied");
-  }
+Answer InitializerModel::patched(const Key& key, Json before, Json after) {
   if (text(after, "resourceVersion") != text(before, "resourceVersion")) {
     return refusal(409, "Conflict", "the object has been modified; please apply your changes");
-  }
-  if (!waits(before) && waits(after)) {
-    return invalid("metadata.initializers: field is immutable once initialization has completed");
   }
   if (!waits(before) && containers(after) != containers(before)) {
     return invalid("spec: Forbidden: pod updates may not add or remove containers");
   }
   if (mounts_what_is_not_there(after)) {
     return invalid("spec.containers[1].volumeMounts[0].name: Not found");
+  }
+  if (quota_exhausted_ && containers(after) > containers(before)) {
+    return refusal(403, "Forbidden",
+                   "pods \"" + key.second +
+                       "\" is forbidden: exceeded quota: compute, requested: requests.cpu=100m, "
+                       "used: requests.cpu=1, limited: requests.cpu=1");
   }
   count_removals(before, after);
   injections_[key.second] += containers(after) > containers(before) ? 1 : 0;

@@ -8,7 +8,11 @@
 //   - when nothing is pending any more, the Pod is initialized: it takes no containers from then on
 //     and no second removal from `pending` (422);
 //   - a result is the creator's answer, and the end of the Pod;
-//   - a PATCH under an old version is a 409, and one of the wrong media type a 415.
+//   - the plugin answers before the version is compared: a PATCH of `initializers` on an
+//   initialized
+//     Pod is a 422, without the verb `initialize` a 403, whatever version it names;
+//   - any other PATCH under an old version is a 409, and one of the wrong media type a 415;
+//   - quota is checked last, on what would be stored.
 // What is not here, as nobody asks for it: PUT, JSON patches, bookmarks, pages.
 //
 // Used directly by the fast tests, and by InitializerServer behind HTTP. May be used from any
@@ -70,6 +74,9 @@ class InitializerModel {
 
   void put_namespace(base::Json object);
 
+  /// From now on no Pod may grow: such a PATCH is a 403 of the quota plugin.
+  void exhaust_quota();
+
   /// Without include_uninitialized it blocks until the Pod is initialized (201), a result is set
   /// (its code) or time is up (504, and the Pod stays).
   [[nodiscard]] Answer create(const std::string& name_space, base::Json pod,
@@ -117,8 +124,7 @@ class InitializerModel {
   [[nodiscard]] bool settled(const Key& key) const;
   [[nodiscard]] Answer try_patch(const Key& key, std::string_view media_type, std::string_view body,
                                  const Caller& caller);
-  [[nodiscard]] Answer patched(const Key& key, base::Json before, base::Json after,
-                               const Caller& caller);
+  [[nodiscard]] Answer patched(const Key& key, base::Json before, base::Json after);
   void count_removals(const base::Json& before, const base::Json& after);
   void record(runtime::WatchEventType type, const std::string& plural, base::Json& object,
               bool hidden_before);
@@ -137,6 +143,7 @@ class InitializerModel {
   std::map<std::string, int> injections_;
   std::map<std::string, int> removals_;  // From `pending`, by name.
   int accepted_ = 0;
+  bool quota_exhausted_ = false;
 };
 
 }  // namespace injector::tests

@@ -14,6 +14,7 @@ using runtime::WatchEventType;
 using Answer = InitializerModel::Answer;
 
 constexpr const char* kToken = "the-loop";
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1beta1";
 constexpr const char* kConfigurations =
     "/apis/admissionregistration.k8s.io/v1alpha1/initializerconfigurations";
 
@@ -42,6 +43,13 @@ Json discovery() {
           {"resources", Json::array({{{"name", "initializerconfigurations"},
                                       {"kind", "InitializerConfiguration"},
                                       {"namespaced", false}}})}};
+}
+
+Json lease_discovery() {
+  return {
+      {"kind", "APIResourceList"},
+      {"groupVersion", "coordination.k8s.io/v1beta1"},
+      {"resources", Json::array({{{"name", "leases"}, {"kind", "Lease"}, {"namespaced", true}}})}};
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -142,6 +150,12 @@ void InitializerServer::serve(const FakeApi::Request& request, FakeApi::Peer& pe
   if (call.path == "/apis/admissionregistration.k8s.io/v1alpha1") {
     return respond(peer, {200, discovery()});
   }
+  if (call.path == kLeases) {
+    return respond(peer, {200, lease_discovery()});
+  }
+  if (call.path.rfind(std::string(kLeases) + "/", 0) == 0) {
+    return serve_lease(call, peer);
+  }
   if (call.path == "/version") {
     return respond(peer, {200, {{"major", "1"}, {"minor", std::to_string(minor_)}}});
   }
@@ -216,6 +230,33 @@ void InitializerServer::serve_watch(const Call& call, FakeApi::Peer& peer) {
     }
   }
   peer.send("0\r\n\r\n");
+}
+
+// One Lease, under whatever name.
+void InitializerServer::serve_lease(const Call& call, FakeApi::Peer& peer) {
+  if (leases_forbidden_) {
+    return peer.refuse(403, "Forbidden");
+  }
+  const base::MutexLock lock(mutex_);
+  if (call.request.method == "POST") {
+    lease_ = codec::read_json(call.request.body).value();
+    lease_["metadata"]["resourceVersion"] = "1";
+    return respond(peer, {201, lease_});
+  }
+  if (lease_.is_null()) {
+    return peer.refuse(404, "NotFound");
+  }
+  if (call.request.method == "PATCH") {
+    const std::string version(
+        base::text_of(base::find(std::as_const(lease_), "metadata", "resourceVersion")));
+    const Json patch = codec::read_json(call.request.body).value();
+    if (base::text_of(base::find(patch, "metadata", "resourceVersion")) != version) {
+      return peer.refuse(409, "Conflict");
+    }
+    lease_["spec"] = patch.at("spec");
+    lease_["metadata"]["resourceVersion"] = std::to_string(std::stoi(version) + 1);
+  }
+  respond(peer, {200, lease_});
 }
 
 void InitializerServer::take_event(const Call& call, FakeApi::Peer& peer) {

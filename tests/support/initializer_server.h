@@ -1,5 +1,6 @@
 // InitializerModel behind HTTP: what the control loop needs of an API server of 1.13, on a real
-// socket with TLS. Discovery says that InitializerConfigurations are served.
+// socket with TLS. Discovery says that InitializerConfigurations are served, and Leases as v1beta1
+// only.
 
 #pragma once
 
@@ -40,6 +41,9 @@ class InitializerServer {
   /// Every n-th accepted PATCH is stored, but its answer gets lost on the way. 0: none.
   void lose_answers(int every) { lose_every_ = every; }
 
+  /// From now on nobody may read or write the lease: 403.
+  void forbid_leases() { leases_forbidden_ = true; }
+
   /// As POSTed, in no particular order.
   [[nodiscard]] std::vector<base::Json> events() const INJ_EXCLUDES(mutex_);
 
@@ -52,6 +56,7 @@ class InitializerServer {
   void serve_patch(const Call& call, FakeApi::Peer& peer);
   void serve_watch(const Call& call, FakeApi::Peer& peer);
   void take_event(const Call& call, FakeApi::Peer& peer) INJ_EXCLUDES(mutex_);
+  void serve_lease(const Call& call, FakeApi::Peer& peer) INJ_EXCLUDES(mutex_);
 
   InitializerModel model_;
   const TempDir dir_;
@@ -61,7 +66,9 @@ class InitializerServer {
   std::atomic<int> minor_ = 13;
   std::atomic<int> lose_every_ = 0;
   std::atomic<int> patches_ = 0;
+  std::atomic<bool> leases_forbidden_ = false;
   mutable base::Mutex mutex_;
+  base::Json lease_ INJ_GUARDED_BY(mutex_);  // The one there is; null: none yet.
   std::vector<base::Json> events_ INJ_GUARDED_BY(mutex_);
   std::unique_ptr<FakeApi> api_;  // Last: its threads use the others.
 };

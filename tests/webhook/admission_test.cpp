@@ -23,10 +23,11 @@ std::string fixture(const std::string& name) {
 
 class Bench {
  public:
-  explicit Bench(core::Policy policy = {}, OwnerNotice tell_owner = {})
+  explicit Bench(core::Policy policy = {}, OwnerNotice tell_owner = {},
+                 base::LogLevel level = base::LogLevel::Info)
       : templates(base::Logger::silent()),
         metrics(*registry),
-        log(base::LogFormat::Json, base::LogLevel::Info,
+        log(base::LogFormat::Json, level,
             [this](std::string_view line) { lines.emplace_back(line); }),
         admission({templates, std::move(policy), {}, std::move(tell_owner)}, metrics, log) {
     REQUIRE(templates.update(codec::default_template_text(), "built-in").has_value());
@@ -96,8 +97,19 @@ std::string pod_review(const std::string& pod) {
          pod + "}}";
 }
 
+TEST_CASE("admission: a Pod that asked for nothing is logged only for who debugs", "[webhook]") {
+  const std::string review = pod_review(R"({"metadata":{"name":"p"},"spec":{"containers":[]}})");
+  Bench quiet;
+  static_cast<void>(quiet.response(review));
+  CHECK(quiet.lines.empty());
+  Bench curious({}, {}, base::LogLevel::Debug);
+  static_cast<void>(curious.response(review));
+  REQUIRE(curious.lines.size() == 1);
+  CHECK_THAT(curious.lines.front(), Catch::Contains("NotRequested"));
+}
+
 TEST_CASE("admission: the log line says who, what, why and how long", "[webhook]") {
-  Bench bench;
+  Bench bench({}, {}, base::LogLevel::Debug);
   static_cast<void>(bench.response(
       pod_review(R"({"metadata":{"generateName":"web-","ownerReferences":[{"kind":"ReplicaSet",)"
                  R"("name":"web-5d4f","controller":true}]},"spec":{"containers":[]}})")));
@@ -169,6 +181,43 @@ TEST_CASE("admission: the owner hears of a refused Pod and of a typo, and nothin
                                           "ReplicaSet/web-5d4f UnrecognizedValue"});
 }
 
+TEST_CASE("admission: a key that is almost right is in the log and reaches the owner",
+          "[webhook]") {
+  std::vector<std::string> heard;
+  Bench bench({}, [&](const codec::AdmissionRequest& /*request*/, const core::Decision& decision) {
+    heard.push_back(core::joined(decision.warnings));
+  });
+  static_cast<void>(bench.response(
+      pod_review(R"({"metadata":{"generateName":"web-","ownerReferences":[{"kind":"ReplicaSet",)"
+                 R"("name":"web-5d4f","controller":true}],"annotations":)"
+                 R"({"initializer.kubernetes.io/envy":"true"}},"spec":{"containers":[]}})")));
+  REQUIRE(heard.size() == 1);
+  CHECK_THAT(heard.front(), Catch::StartsWith("MisspeltKey: "));
+  REQUIRE(bench.lines.size() == 1);
+  const Json line = codec::read_json(bench.lines.front()).value();
+  CHECK(line.at("warnings") == heard.front());
+}
+
+TEST_CASE("admission: a job's Pod is injected, with the warning that it never completes",
+          "[webhook]") {
+  const Json response = Bench().response(pod_review(
+      R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"},)"
+      R"("ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","controller":true}]},)"
+      R"("spec":{"containers":[]}})"));
+  CHECK(response.contains("patch"));
+  CHECK_THAT(response.at("warnings").at(0).get<std::string>(),
+             Catch::StartsWith("NeverCompletes: "));
+}
+
+TEST_CASE("admission: a Windows Pod is allowed as it is", "[webhook]") {
+  const Json response = Bench().response(
+      pod_review(R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"true"}},)"
+                 R"("spec":{"os":{"name":"windows"},"containers":[]}})"));
+  CHECK(response.at("allowed") == true);
+  CHECK_FALSE(response.contains("patch"));
+  CHECK(response.at("auditAnnotations").at("reason") == "WindowsPod");
+}
+
 TEST_CASE("admission: a Pod that is none is left to the API server", "[webhook]") {
   const Json response = Bench().response(pod_review(R"({"spec":{"containers":7}})"));
   CHECK(response.at("allowed") == true);
@@ -185,12 +234,62 @@ TEST_CASE("admission: broken requests are 400 with what is wrong, and counted", 
   CHECK_THAT(bench.scrape(), Catch::Contains("reason=\"BadRequest\"} 6"));
 }
 
-TEST_CASE("admission: without a template the answer is 503", "[webhook]") {
+TEST_CASE("admission: without a template only a Pod that asks is answered 503", "[webhook]") {
   prometheus::Registry registry;
   AdmissionMetrics metrics(registry);
   const codec::TemplateStore empty(base::Logger::silent());
-  const Admission admission({empty}, metrics, base::Logger::silent());
+  const auto namespaces = [](const std::string& name) {
+    core::MetaFacts facts;
+    if (name == "asking") {
+      facts.labels.emplace_back(core::Policy{}.key, "true");
+    }
+    return std::make_shared<const core::MetaFacts>(std::move(facts));
+  };
+  const Admission admission({empty, {}, namespaces}, metrics, base::Logger::silent());
+  const auto of_namespace = [](std::string review, const std::string& name) {
+    return review.replace(review.find("shop"), 4, name);
+  };
+  const std::string plain = pod_review(R"({"metadata":{"name":"p"},"spec":{"containers":[]}})");
   CHECK(admission.answer(fixture("v1.36-pod-create-annotated.json")).status == 503);
+  CHECK(admission.answer(of_namespace(plain, "asking")).status == 503);
+
+  for (const std::string& review :
+       {plain, fixture("v1.36-pod-update.json"), fixture("v1.36-deployment-create.json"),
+        pod_review(R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"false"}},)"
+                   R"("spec":{"containers":[]}})"),
+        pod_review(R"({"metadata":{"annotations":{"initializer.kubernetes.io/envoy":"ture"}},)"
+                   R"("spec":{"containers":[]}})")}) {
+    INFO(review);
+    const HttpReply reply = admission.answer(review);
+    REQUIRE(reply.status == 200);
+    CHECK(codec::read_json(reply.body).value().at("response").at("allowed") == true);
+  }
+}
+
+TEST_CASE("admission: a Namespace is looked up only where the Pod says nothing", "[webhook]") {
+  prometheus::Registry registry;
+  AdmissionMetrics metrics(registry);
+  codec::TemplateStore templates(base::Logger::silent());
+  REQUIRE(templates.update(codec::default_template_text(), "built-in").has_value());
+  int looks = 0;
+  const Admission admission({templates,
+                             {},
+                             [&](const std::string&) {
+                               ++looks;
+                               return std::shared_ptr<const core::MetaFacts>();
+                             }},
+                            metrics, base::Logger::silent());
+  for (const char* metadata :
+       {R"("annotations":{"initializer.kubernetes.io/envoy":"true"})",
+        R"("labels":{"initializer.kubernetes.io/envoy":"false"})",
+        R"("annotations":{"initializer.kubernetes.io/envoy-status":"{}"})"}) {
+    const std::string pod =
+        std::string(R"({"metadata":{)") + metadata + R"(},"spec":{"containers":[]}})";
+    CHECK(admission.answer(pod_review(pod)).status == 200);
+  }
+  CHECK(looks == 0);
+  CHECK(admission.answer(pod_review(R"({"metadata":{},"spec":{"containers":[]}})")).status == 200);
+  CHECK(looks == 1);
 }
 
 TEST_CASE("template store: bad content never replaces a good template", "[webhook]") {
@@ -209,6 +308,19 @@ TEST_CASE("template store: bad content never replaces a good template", "[webhoo
   CHECK(lines.size() == 2);  // Loaded, and the failure once.
   REQUIRE(store.update(codec::default_template_text(), "a").has_value());
   CHECK_FALSE(store.failure().has_value());
+}
+
+TEST_CASE("template store: what serves in place of bad content does not hide the failure",
+          "[webhook]") {
+  codec::TemplateStore store(base::Logger::silent());
+  CHECK_FALSE(store.update("containers: 1", "new").has_value());
+  store.serve(codec::default_template(), {.name = "kept", .remark = "old", .newest = false});
+  CHECK(store.ready().has_value());
+  CHECK(store.failure().has_value());
+  CHECK(store.remark() == "old");
+  REQUIRE(store.update(codec::default_template_text(), "new").has_value());
+  CHECK_FALSE(store.failure().has_value());
+  CHECK(store.remark().empty());
 }
 
 }  // namespace
