@@ -139,7 +139,7 @@ TEST_CASE("yaml edit: brackets over several lines keep their comments", "[codec]
   check_edit("m: {a: 1,\n    b: 2}\n", after,
              "m: {a: 1,\n    b: 2,\n    p: {\n      x: 1\n    }}\n");
   check_edit("m: {\r\n  a: 1,\r\n  b: 2\r\n}\r\n", after,
-             "m: {\r\n  a: 1,\r\n  b: 2,\r\n  n: {\r\n    x: 1\r\n  }\r\n}\r\n");
+             "m: {\r\n  a: 1,\r\n  b: 2,\r\n  p: {\r\n    x: 1\r\n  }\r\n}\r\n");
 }
 
 TEST_CASE("yaml edit: empty brackets, null and nothing become blocks, and again what they were",
