@@ -2,26 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/edit_distance.h"
 #include "codec/core_v1_fields.h"
 #include "codec/document_stream.h"
-#include "codec/template_checks.h"
+#include "codec/field_check.h"
+#include "codec/findings.h"
+#include "codec/template_rules.h"
 #include "codec/yaml.h"
 
 namespace injector::codec {
 namespace {
 
 using base::Json;
-using Fields = std::span<const Field>;
-
-constexpr std::int64_t kMaxPort = 65535;
 
 constexpr std::string_view kDefaultTemplate = R"(containers:
   - name: envoy
@@ -57,310 +55,51 @@ std::string type_name(const Json& value) {
   return value.is_object() ? "a mapping" : value.is_array() ? "a list" : value.type_name();
 }
 
-// A place in the template: the same in the two notations that are needed of it.
-struct Place {
-  std::string pointer;  // "/containers/0/image", for the source map.
-  std::string path;     // "containers[0].image", for people.
+std::span<const Field> template_fields() {
+  static const std::array<Field, 6> kFields = {{
+      {"containers", FieldType::Object, true, container_fields()},
+      {"initContainers", FieldType::Object, true, container_fields()},
+      volumes_field(),
+      {"imagePullSecrets", FieldType::Object, true, local_object_reference_fields()},
+      {"labels", FieldType::StringMap},
+      {"annotations", FieldType::StringMap},
+  }};
+  return kFields;
+}
 
-  [[nodiscard]] Place member(std::string_view key) const {
-    std::string token;
-    for (const char c : key) {
-      token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    }
-    const bool plain = key.find_first_of("./[]") == std::string_view::npos;
-    const std::string step =
-        plain ? (path.empty() ? "" : ".") + std::string(key) : fmt::format("[{}]", key);
-    return {pointer + "/" + token, path + step};
+void check(const Json& root, const TemplateOptions& options, Findings& findings) {
+  if (!root.is_object()) {
+    findings.problem({}, root.is_null() ? "is empty: give at least one container"
+                                        : "is " + type_name(root) + ", not a mapping");
+    return;
   }
-
-  [[nodiscard]] Place element(std::size_t index) const {
-    return {fmt::format("{}/{}", pointer, index), fmt::format("{}[{}]", path, index)};
-  }
-};
-
-class TemplateChecker {
- public:
-  TemplateChecker(const YamlSource& source, const TemplateOptions& options, TemplateReport& report)
-      : source_(source),
-        options_(options),
-        report_(report) {}
-
-  void check() {
-    const Json& root = source_.value;
-    if (!root.is_object()) {
-      problem({}, root.is_null() ? "is empty: give at least one container"
-                                 : "is " + type_name(root) + ", not a mapping");
-      return;
-    }
-    check_object(root, {}, kTemplateFields);
-    check_containers(root);
-    check_names(root, "volumes");
-    check_names(root, "imagePullSecrets");
-    check_volume_sources(root);
-    check_mounts(root);
-    check_map(root, "labels");
-    check_map(root, "annotations");
-  }
-
- private:
-  static const std::array<Field, 6> kTemplateFields;
-
-  void problem(const Place& place, std::string message) {
-    report_.problems.push_back({line_of(place.pointer), place.path, std::move(message)});
-  }
-
-  // The line of the place itself or, where it is missing, of the nearest parent.
-  [[nodiscard]] std::size_t line_of(std::string pointer) const {
-    while (true) {
-      if (const YamlNode* node = source_.node(pointer)) {
-        return node->key.line != 0 ? node->key.line : node->value.line;
-      }
-      if (pointer.empty()) {
-        return 0;
-      }
-      pointer.erase(pointer.rfind('/'));
-    }
-  }
-
-  void check_object(const Json& object, const Place& place, Fields fields) {
-    if (!object.is_object()) {
-      problem(place, "is " + type_name(object) + ", not a mapping");
-      return;
-    }
-    for (const auto& [key, value] : object.items()) {
-      const auto field = std::find_if(fields.begin(), fields.end(),
-                                      [&name = key](const Field& f) { return f.name == name; });
-      if (field != fields.end()) {
-        check_field(value, place.member(key), *field);
-      } else if (!options_.allow_unknown_fields || is_typo(key, fields)) {
-        unknown_field(place.member(key), key, fields);
-      }
-    }
-  }
-
-  // Even where unknown fields pass, imagepullPolicy is a slip and not a new field.
-  static bool is_typo(std::string_view key, Fields fields) {
-    return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
-      return base::same_ignoring_case(field.name, key);
-    });
-  }
-
-  void unknown_field(const Place& place, std::string_view key, Fields fields) {
-    std::vector<std::string_view> names;
-    for (const Field& field : fields) {
-      names.push_back(field.name);
-    }
-    const std::string_view meant = base::nearest(key, names);
-    problem(place, meant.empty() ? "unknown field"
-                                 : fmt::format("unknown field, did you mean {}?", meant));
-  }
-
-  void check_field(const Json& value, const Place& place, const Field& field) {
-    if (!field.is_list) {
-      check_value(value, place, field);
-      return;
-    }
-    if (!value.is_array()) {
-      problem(place, "is " + type_name(value) + ", not a list");
-      return;
-    }
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      check_value(value.at(i), place.element(i), field);
-    }
-  }
-
-  void check_value(const Json& value, const Place& place, const Field& field) {
-    switch (field.type) {
-      case FieldType::String:
-        return expect(value.is_string(), value, place, "a string (put it in quotes)");
-      case FieldType::Boolean:
-        return expect(value.is_boolean(), value, place, "true or false");
-      case FieldType::Integer:
-        return expect(value.is_number_integer(), value, place, "a whole number");
-      case FieldType::Port:
-        return expect(is_port(value), value, place, "a port from 1 to 65535");
-      case FieldType::IntOrString:
-        return expect(is_port(value) || value.is_string(), value, place,
-                      "a port from 1 to 65535 or its name");
-      case FieldType::Quantity:
-        return expect(is_quantity(value), value, place, "a quantity such as 100m or 64Mi");
-      case FieldType::StringMap:
-      case FieldType::QuantityMap:
-        return check_entries(value, place, field.type);
-      case FieldType::Object:
-        return check_object(value, place, field.fields);
-      case FieldType::Any:
-        return;
-    }
-  }
-
-  void expect(bool ok, const Json& value, const Place& place, std::string_view wanted) {
-    if (!ok) {
-      problem(place, fmt::format("is {}, not {}",
-                                 value.is_structured() || value.is_null() ? type_name(value)
-                                                                          : base::to_text(value),
-                                 wanted));
-    }
-  }
-
-  static bool is_port(const Json& value) {
-    return value.is_number_integer() && value.get<std::int64_t>() >= 1 &&
-           value.get<std::int64_t>() <= kMaxPort;
-  }
-
-  void check_entries(const Json& value, const Place& place, FieldType type) {
-    if (!value.is_object()) {
-      problem(place, "is " + type_name(value) + ", not a mapping");
-      return;
-    }
-    for (const auto& [key, entry] : value.items()) {
-      const FieldType each = type == FieldType::StringMap ? FieldType::String : FieldType::Quantity;
-      check_value(entry, place.member(key), {key, each});
-    }
-  }
-
-  void check_containers(const Json& root) {
-    std::set<std::string, std::less<>> names;
-    bool any = false;
-    for (const char* field : {"containers", "initContainers"}) {
-      each_item(root, field, [&](const Json& item, const Place& place) {
-        any = true;
-        check_name(item, place, names);
-        check_image(item, place);
-      });
-    }
-    if (!any) {
-      problem({}, "has no container: give at least one in containers or initContainers");
-    }
-  }
-
-  void check_image(const Json& container, const Place& place) {
-    if (base::text_of(base::find(container, "image")).empty()) {
-      problem(place.member("image"), "missing");
-    }
-  }
-
-  void check_names(const Json& root, const char* field) {
-    std::set<std::string, std::less<>> names;
-    each_item(root, field,
-              [&](const Json& item, const Place& place) { check_name(item, place, names); });
-  }
-
-  void check_name(const Json& item, const Place& place, std::set<std::string, std::less<>>& names) {
-    const std::string_view name = base::text_of(base::find(item, "name"));
-    if (name.empty()) {
-      problem(place.member("name"), "missing");
-    } else if (place.pointer.rfind("/imagePullSecrets", 0) != 0 && !is_dns_label(name)) {
-      problem(place.member("name"),
-              fmt::format("\"{}\" is not a name: use up to 63 lower-case letters, digits and "
-                          "dashes",
-                          name));
-    } else if (!names.emplace(name).second) {
-      problem(place.member("name"), fmt::format("\"{}\" is there twice", name));
-    }
-  }
-
-  void check_volume_sources(const Json& root) {
-    each_item(root, "volumes", [&](const Json& volume, const Place& place) {
-      const std::size_t sources = volume.size() - (volume.contains("name") ? 1U : 0U);
-      if (sources > 1) {
-        problem(place, fmt::format("has {} sources, not one", sources));
-      }
-    });
-  }
-
-  void check_mounts(const Json& root) {
-    std::set<std::string, std::less<>> volumes;
-    each_item(root, "volumes", [&](const Json& volume, const Place&) {
-      volumes.emplace(base::text_of(base::find(volume, "name")));
-    });
-    for (const char* field : {"containers", "initContainers"}) {
-      each_item(root, field, [&](const Json& container, const Place& place) {
-        check_mounts_of(container, place, volumes);
-      });
-    }
-  }
-
-  void check_mounts_of(const Json& container, const Place& place,
-                       const std::set<std::string, std::less<>>& volumes) {
-    std::set<std::string, std::less<>> paths;
-    each_item(container, "volumeMounts", place, [&](const Json& mount, const Place& where) {
-      const std::string_view name = base::text_of(base::find(mount, "name"));
-      if (name.empty()) {
-        problem(where.member("name"), "missing");
-      } else if (!volumes.contains(name) && !provided_by_kubernetes(name)) {
-        problem(where.member("name"),
-                fmt::format("no volume \"{}\" in the template's volumes", name));
-      }
-      const std::string_view path = base::text_of(base::find(mount, "mountPath"));
-      if (path.empty()) {
-        problem(where.member("mountPath"), "missing");
-      } else if (!paths.emplace(path).second) {
-        problem(where.member("mountPath"), fmt::format("\"{}\" is mounted twice", path));
-      }
-    });
-  }
-
-  // The volume with the service account's token, which admission puts into every Pod.
-  static bool provided_by_kubernetes(std::string_view volume) {
-    return volume.rfind("kube-api-access", 0) == 0 || volume.rfind("default-token-", 0) == 0;
-  }
-
-  void check_map(const Json& root, const char* field) {
-    const Json* map = base::find(root, field);
-    if (map == nullptr || !map->is_object()) {
-      return;
-    }
-    const bool labels = std::string_view(field) == "labels";
-    for (const auto& [key, value] : map->items()) {
-      const Place place = Place{}.member(field).member(key);
-      if (!is_qualified_name(key)) {
-        problem(place, "is not a key: use [prefix/]name of letters, digits, -, _ and .");
-      } else if (labels && value.is_string() && !is_label_value(base::text_of(&value))) {
-        problem(place, fmt::format("\"{}\" is not a label value: use up to 63 letters, digits, -, "
-                                   "_ and .",
-                                   base::text_of(&value)));
-      }
-    }
-  }
-
-  template <class Visit>
-  static void each_item(const Json& parent, const char* field, const Place& place, Visit visit) {
-    const Json* list = base::find(parent, field);
-    if (list == nullptr || !list->is_array()) {
-      return;
-    }
-    for (std::size_t i = 0; i < list->size(); ++i) {
-      if (list->at(i).is_object()) {
-        visit(list->at(i), place.member(field).element(i));
-      }
-    }
-  }
-
-  template <class Visit>
-  static void each_item(const Json& parent, const char* field, Visit visit) {
-    each_item(parent, field, Place{}, visit);
-  }
-
-  const YamlSource& source_;        // Not owned.
-  const TemplateOptions& options_;  // Not owned.
-  TemplateReport& report_;          // Not owned; collects.
-};
-
-const std::array<Field, 6> TemplateChecker::kTemplateFields = {{
-    {"containers", FieldType::Object, true, container_fields()},
-    {"initContainers", FieldType::Object, true, container_fields()},
-    {"volumes", FieldType::Object, true, volume_fields()},
-    {"imagePullSecrets", FieldType::Object, true, local_object_reference_fields()},
-    {"labels", FieldType::StringMap},
-    {"annotations", FieldType::StringMap},
-}};
+  check_fields(root, template_fields(), options, findings);
+  check_containers(root, findings);
+  check_volumes(root, findings);
+  check_mounts(root, findings);
+  check_pull_secrets(root, findings);
+  check_metadata(root, findings);
+}
 
 std::vector<core::Piece> pieces(const Json& root, const char* field) {
   std::vector<core::Piece> list;
   if (const Json* items = base::find(root, field)) {
     for (const Json& item : *items) {
       list.emplace_back(item);
+    }
+  }
+  return list;
+}
+
+// Those without a name and those that are there twice have no effect.
+std::vector<core::Piece> secrets(const Json& root) {
+  std::vector<core::Piece> list;
+  for (core::Piece& secret : pieces(root, "imagePullSecrets")) {
+    const bool known = std::any_of(list.begin(), list.end(), [&](const core::Piece& other) {
+      return other.name == secret.name;
+    });
+    if (!secret.name.empty() && !known) {
+      list.push_back(std::move(secret));
     }
   }
   return list;
@@ -381,7 +120,7 @@ core::Template build(const Json& root) {
   tpl.containers = pieces(root, "containers");
   tpl.init_containers = pieces(root, "initContainers");
   tpl.volumes = pieces(root, "volumes");
-  tpl.image_pull_secrets = pieces(root, "imagePullSecrets");
+  tpl.image_pull_secrets = secrets(root);
   tpl.labels = entries(root, "labels");
   tpl.annotations = entries(root, "annotations");
   tpl.hash = core::hash_of(tpl);
@@ -394,16 +133,23 @@ TemplateReport failed(std::size_t line, std::string path, std::string message) {
   return report;
 }
 
+void sort_by_line(std::vector<TemplateProblem>& found) {
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& left, const auto& right) { return left.line < right.line; });
+}
+
 TemplateReport check_bare(const YamlSource& source, const TemplateOptions& options) {
   TemplateReport report;
   for (const YamlWarning& warning : source.warnings) {
     report.warnings.push_back({warning.where.line, "", warning.message});
   }
-  TemplateChecker(source, options, report).check();
-  std::stable_sort(report.problems.begin(), report.problems.end(),
-                   [](const auto& left, const auto& right) { return left.line < right.line; });
+  const Json root = without_nulls(source.value, template_fields());
+  Findings findings(source, report);
+  check(root, options, findings);
+  sort_by_line(report.problems);
+  sort_by_line(report.warnings);
   if (report.problems.empty()) {
-    report.value = build(source.value);
+    report.value = build(root);
   }
   return report;
 }

@@ -27,13 +27,15 @@ struct TemplateProblem {
 };
 
 struct TemplateOptions {
-  bool allow_unknown_fields = false;  // Let fields through that a newer Kubernetes may know.
+  // Let fields through, inside containers and volumes, that a newer Kubernetes may know. The
+  // template's own fields are ours: one that we do not know cannot be applied.
+  bool allow_unknown_fields = false;
 };
 
 struct TemplateReport {
   std::optional<core::Template> value;    // Set exactly if there are no problems.
   std::vector<TemplateProblem> problems;  // By line.
-  std::vector<TemplateProblem> warnings;  // Duplicate keys; they do not stop it.
+  std::vector<TemplateProblem> warnings;  // By line; they do not stop it.
 };
 
 /// Of a file: the first ConfigMap in it, else its first document as the bare template.
