@@ -63,7 +63,7 @@ void TemplateFlags::add_to(CLI::App& command) {
   command.add_option("--config", config,
                      "The template, or the ConfigMap that holds it [default: the built-in Envoy]");
   command.add_flag("--allow-unknown-fields", options.allow_unknown_fields,
-                   "Let template fields through that this version does not know");
+                   "Let fields of containers and volumes through that this version does not know");
 }
 
 base::Result<core::Template> TemplateFlags::load() const {

@@ -61,7 +61,7 @@ void InitializerFlags::add_what(CLI::App& command) {
   command.add_option("--configmap", config_map, "The template: a ConfigMap, [NS/]NAME; followed")
       ->excludes(file);
   command.add_flag("--allow-unknown-fields", template_options.allow_unknown_fields,
-                   "Let template fields through that this version does not know");
+                   "Let fields of containers and volumes through that this version does not know");
   command
       .add_option("--resources", resources,
                   "Which workloads to look after: deployments, statefulsets, daemonsets, jobs, "

@@ -205,7 +205,7 @@ void add_lint(CLI::App& app, Chosen& chosen) {
       *app.add_subcommand("lint", "Check templates, or the ConfigMaps that hold them");
   command.add_option("FILE", flags->files, "Templates; - for standard input")->required();
   command.add_flag("--allow-unknown-fields", flags->options.allow_unknown_fields,
-                   "Let fields through that this version does not know");
+                   "Let fields of containers and volumes through that this version does not know");
   command.footer("Example:\n  envoy-initializer lint manifests/configmap.yaml");
   command.callback([flags, &chosen] {
     chosen.work = [flags] {

@@ -50,7 +50,7 @@ void WebhookFlags::add_template(CLI::App& command) {
       ->excludes(alone);
   cluster.add_to(command);
   command.add_flag("--allow-unknown-fields", template_options.allow_unknown_fields,
-                   "Let template fields through that this version does not know");
+                   "Let fields of containers and volumes through that this version does not know");
   command
       .add_option("--ca-out", ca_out,
                   "With --standalone: write the CA that signed the certificate to this file")
