@@ -118,7 +118,7 @@ constexpr Field kCsi[] = {required(text("driver", Format::CsiDriver)),
 constexpr Field kNfs[] = {required(text("server")), required(text("path", Format::AbsolutePath)),
                           flag("readOnly")};
 constexpr Field kIscsi[] = {required(text("targetPortal")),
-                            required(text("iqn")),
+                            required(text("iqn", Format::IscsiName)),
                             number("lun", kByte),
                             text("iscsiInterface"),
                             text("fsType"),
@@ -127,7 +127,7 @@ constexpr Field kIscsi[] = {required(text("targetPortal")),
                             flag("chapAuthDiscovery"),
                             flag("chapAuthSession"),
                             object("secretRef", kSecretRef),
-                            text("initiatorName")};
+                            text("initiatorName", Format::IscsiName)};
 constexpr Field kFc[] = {texts("targetWWNs"), number("lun", kByte), text("fsType"),
                          flag("readOnly"), texts("wwids")};
 constexpr Field kFlexVolume[] = {required(text("driver")),
@@ -150,14 +150,15 @@ constexpr Field kGlusterfs[] = {required(text("endpoints")), required(text("path
                                 flag("readOnly")};
 constexpr Field kFlocker[] = {text("datasetName"), text("datasetUUID")};
 constexpr std::string_view kFlockerNames[] = {"datasetName", "datasetUUID"};
-constexpr Field kQuobyte[] = {required(text("registry")),
+constexpr Field kQuobyte[] = {required(text("registry", Format::HostPorts)),
                               required(text("volume")),
                               flag("readOnly"),
                               text("user"),
                               text("group"),
                               text("tenant")};
-constexpr Field kStorageos[] = {required(text("volumeName")), text("volumeNamespace"),
-                                text("fsType"), flag("readOnly"), object("secretRef", kSecretRef)};
+constexpr Field kStorageos[] = {required(text("volumeName", Format::DnsLabel)),
+                                text("volumeNamespace", Format::DnsLabel), text("fsType"),
+                                flag("readOnly"), object("secretRef", kSecretRef)};
 constexpr Field kScaleIo[] = {
     required(text("gateway")), required(text("system")),     object("secretRef", kSecretRef),
     flag("sslEnabled"),        text("protectionDomain"),     text("storagePool"),

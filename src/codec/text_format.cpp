@@ -153,13 +153,59 @@ bool is_resource_path(std::string_view path) {
          starts_with(name, "hugepages-");
 }
 
+bool is_iqn(std::string_view text) noexcept {
+  constexpr std::string_view kDate = "0000-00.";
+  if (text.size() < kDate.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < kDate.size(); ++i) {
+    if (kDate[i] == '0' ? !is_digit(text[i]) : text[i] != kDate[i]) {
+      return false;
+    }
+  }
+  text.remove_prefix(kDate.size());
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view domain = text.substr(0, colon);
+  const std::string_view name = text.substr(colon);
+  return !domain.empty() &&
+         all(domain, [](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; }) &&
+         name.size() > 1 && name.find_first_of(",;*&$| \t\r\n\f") == std::string_view::npos;
+}
+
+bool is_iscsi_name(std::string_view text) {
+  constexpr std::size_t kStart = 4;
+  constexpr std::size_t kEuiLength = 16;
+  constexpr std::size_t kNaaLength = 32;
+  const std::string_view rest = text.substr(std::min(kStart, text.size()));
+  if (starts_with(text, "iqn.")) {
+    return is_iqn(rest);
+  }
+  const std::size_t length = starts_with(text, "eui.")   ? kEuiLength
+                             : starts_with(text, "naa.") ? kNaaLength
+                                                         : 0;
+  return length != 0 && rest.size() == length && all(rest, is_alphanumeric);
+}
+
+bool is_host_ports(std::string_view text) {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    if (text.substr(0, comma).find(':') == std::string_view::npos) {
+      return false;
+    }
+    if (comma == std::string_view::npos) {
+      return true;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
 struct Rule {
   Format format;
   bool (*holds)(std::string_view);
   std::string_view objection;
 };
 
-constexpr std::array<Rule, 16> kRules = {{
+constexpr std::array<Rule, 18> kRules = {{
     {Format::DnsLabel, [](std::string_view text) { return is_dns_label(text); },
      "is not a name: use up to 63 lower-case letters, digits and dashes"},
     {Format::Subdomain, [](std::string_view text) { return is_subdomain(text); },
@@ -201,6 +247,9 @@ constexpr std::array<Rule, 16> kRules = {{
     {Format::ResourcePath, is_resource_path,
      "is not a resource of a container: use limits. or requests. and cpu, memory, "
      "ephemeral-storage or hugepages-SIZE"},
+    {Format::IscsiName, is_iscsi_name,
+     "is not a name of iSCSI: use iqn.YEAR-MONTH.DOMAIN:NAME, eui.ID or naa.ID"},
+    {Format::HostPorts, is_host_ports, "is not a list of HOST:PORT, separated by commas"},
 }};
 
 }  // namespace

@@ -25,6 +25,8 @@ enum class Format {
   EnvFieldPath,   // What a variable may take from its Pod.
   FileFieldPath,  // What a file may take from its Pod.
   ResourcePath,   // limits.cpu
+  IscsiName,      // iqn.2001-04.com.example:disk
+  HostPorts,      // host:1,host:2
 };
 
 /// What is wrong with `text`, to be put behind it: `is not a port name: use ...`. Empty if nothing

@@ -139,12 +139,6 @@ void check_ephemeral(const Json& ephemeral, const Place& place, Findings& findin
 // Network and cloud.
 
 void check_iscsi(const Json& iscsi, const Place& place, Findings& findings) {
-  const std::string_view iqn = text_at(iscsi, "iqn");
-  if (!iqn.empty() && !starts_with(iqn, "iqn") && !starts_with(iqn, "eui") &&
-      !starts_with(iqn, "naa")) {
-    findings.problem(place.member("iqn"),
-                     quoted(iqn) + " is not the name of a target: start it with iqn, eui or naa");
-  }
   const bool chap =
       is_flag(iscsi, "chapAuthDiscovery", true) || is_flag(iscsi, "chapAuthSession", true);
   if (chap && base::find(iscsi, "secretRef") == nullptr) {
@@ -206,6 +200,21 @@ constexpr SourceRule kSourceRules[] = {  // NOLINT(modernize-avoid-c-arrays)
     {"azureDisk", check_azure_disk}, {"flexVolume", check_flex_volume},
     {"flocker", check_flocker}};
 
+void check_iscsi_name(const Json& volume, const Place& place, Findings& findings) {
+  constexpr std::size_t kMaxName = 64;
+  const Json* iscsi = base::find(volume, "iscsi");
+  if (iscsi == nullptr || text_at(*iscsi, "initiatorName").empty()) {
+    return;
+  }
+  const std::size_t size =
+      text_at(volume, "name").size() + text_at(*iscsi, "targetPortal").size() + 1;
+  if (size > kMaxName) {
+    findings.problem(place.member("name"),
+                     "is too long: with initiatorName, name and targetPortal may have 63 "
+                     "characters together");
+  }
+}
+
 }  // namespace
 
 void check_volumes(const Json& root, Findings& findings) {
@@ -215,6 +224,7 @@ void check_volumes(const Json& root, Findings& findings) {
     if (!name.empty() && !names.emplace(name).second) {
       findings.problem(place.member("name"), fmt::format("{} is there twice", quoted(name)));
     }
+    check_iscsi_name(volume, place, findings);
     for (const SourceRule& rule : kSourceRules) {
       if (const Json* source = base::find(volume, rule.source)) {
         rule.check(*source, place.member(rule.source), findings);
