@@ -42,10 +42,12 @@ define configure
 	@cmake --build --preset $(1) -j $(JOBS)
 endef
 
-# Without a Kubernetes API server (77: it cannot be had here, and why is on the screen) its tests are skipped.
+# Without a Kubernetes API server or kubectl (77: it cannot be had here, and why is on the screen) its tests are skipped.
 test:
 	$(call configure,dev)
-	@bin=$$(tools/get-apiserver) || [ $$? = 77 ] && INJ_APISERVER_BIN="$$bin" ctest --preset dev -j $(JOBS)
+	@kubectl=$$(tools/get-kubectl) || [ $$? = 77 ] && \
+	  bin=$$(tools/get-apiserver) || [ $$? = 77 ] && \
+	  INJ_KUBECTL_BIN="$$kubectl" INJ_APISERVER_BIN="$$bin" ctest --preset dev -j $(JOBS)
 
 unit:
 	$(call configure,dev)

@@ -21,33 +21,6 @@ namespace {
 
 using base::Json;
 
-constexpr std::string_view kDefaultTemplate = R"(containers:
-  - name: envoy
-    image: lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1
-    command: ["/usr/local/bin/envoy"]
-    args:
-      - "--concurrency 4"
-      - "--config-path /etc/envoy/envoy.json"
-      - "--mode serve"
-    ports:
-      - containerPort: 80
-        protocol: TCP
-    resources:
-      limits:
-        cpu: "1000m"
-        memory: "512Mi"
-      requests:
-        cpu: "100m"
-        memory: "64Mi"
-    volumeMounts:
-      - name: envoy-conf
-        mountPath: /etc/envoy
-volumes:
-  - name: envoy-conf
-    configMap:
-      name: envoy
-)";
-
 std::string type_name(const Json& value) {
   if (value.is_null()) {
     return "nothing";
@@ -245,19 +218,6 @@ base::Result<core::Template> parse_template(std::string_view text, std::string_v
     message += (message.empty() ? "" : "\n") + problem.text(file);
   }
   return base::invalid(std::move(message));
-}
-
-std::string_view default_template_text() noexcept {
-  return kDefaultTemplate;
-}
-
-const core::Template& default_template() {
-  static const core::Template built_in = [] {
-    auto parsed = parse_template(kDefaultTemplate, "built-in template");
-    INJ_CHECK(parsed.has_value());
-    return std::move(parsed).value();
-  }();
-  return built_in;
 }
 
 }  // namespace injector::codec

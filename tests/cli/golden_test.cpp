@@ -1,8 +1,8 @@
 // One folder a case: tests/golden/<case>/input.yaml (or .json) through the CLI and the webhook
 // alike.
-//   template.yaml    the template; absent: the built-in one
+//   template.yaml    the template; absent: the tutorial's, tests/fixtures/envoy/configmap.yaml
 //   namespaces.yaml  Namespace objects
-//   args             force, strict, on-conflict=skip: one a line
+//   args             force, strict, on-conflict=skip, built-in (the built-in template): one a line
 // and what comes out of it:
 //   output           standard output of inject
 //   report           standard error of inject, then the exit code
@@ -68,6 +68,8 @@ void read_args(Case& golden) {
       golden.strict = true;
     } else if (arg == "on-conflict=skip") {
       golden.context.policy.on_conflict = core::OnConflict::Skip;
+    } else if (arg == "built-in") {
+      golden.template_text = codec::default_template_text();
     } else {
       FAIL("unknown argument " << arg);
     }
@@ -81,8 +83,9 @@ Case read_case(const fs::path& folder) {
   golden.text = tests::read_file((folder / golden.input).string());
   golden.template_text = optional_file(folder / "template.yaml");
   if (golden.template_text.empty()) {
-    golden.template_text = codec::default_template_text();
+    golden.template_text = tests::read_file(tests::data_path("fixtures/envoy/configmap.yaml"));
   }
+  read_args(golden);
   golden.context.tpl = codec::parse_template(golden.template_text, "template.yaml").value();
   if (fs::exists(folder / "namespaces.yaml")) {
     std::istringstream in;
@@ -90,7 +93,6 @@ Case read_case(const fs::path& folder) {
     golden.context.namespaces =
         read_namespaces({(folder / "namespaces.yaml").string()}, {in, sink, sink}).value();
   }
-  read_args(golden);
   return golden;
 }
 

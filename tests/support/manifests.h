@@ -99,11 +99,21 @@ inline std::vector<std::string> kustomizations() {
   std::vector<std::string> folders;
   for (const std::string& file : manifest_files()) {
     const std::filesystem::path path(file);
-    if (path.filename() == "kustomization.yaml") {
+    if (path.filename() == "kustomization.yaml" &&
+        kind_of(objects_of(read_file(file)).front()) == "Kustomization") {
       folders.push_back(path.parent_path().string());
     }
   }
   return folders;
+}
+
+/// All components, as paths below manifests/.
+inline std::vector<std::string> components() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(manifest_path("components"))) {
+    paths.push_back("components/" + entry.path().filename().string());
+  }
+  return paths;
 }
 
 }  // namespace injector::tests

@@ -21,6 +21,11 @@ std::string fixture(const std::string& name) {
   return tests::read_file(tests::data_path("fixtures/reviews/" + name));
 }
 
+// With a volume, which the built-in one has not.
+std::string tutorials_template() {
+  return tests::read_file(tests::data_path("fixtures/envoy/configmap.yaml"));
+}
+
 class Bench {
  public:
   explicit Bench(core::Policy policy = {}, OwnerNotice tell_owner = {},
@@ -30,7 +35,7 @@ class Bench {
         log(base::LogFormat::Json, level,
             [this](std::string_view line) { lines.emplace_back(line); }),
         admission({templates, std::move(policy), {}, std::move(tell_owner)}, metrics, log) {
-    REQUIRE(templates.update(codec::default_template_text(), "built-in").has_value());
+    REQUIRE(templates.update(tutorials_template(), "configmap.yaml").has_value());
   }
 
   Json response(const std::string& body) const {
