@@ -28,6 +28,7 @@ CONFINED = {
     "spdlog/": {"base"},
     "prometheus/": {"runtime", "kube", "webhook", "controller", "app"},
     "nlohmann/": {"base"},
+    "yaml-cpp/": {"kube"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/inputs.h"
 
 namespace injector::app {
@@ -98,7 +99,7 @@ cli::Streams process_streams() {
 }
 
 int fail(const base::Error& error) {
-  std::cerr << "error: " << error.message << "\n";
+  std::cerr << "error: " << base::printable(error.message) << "\n";
   return cli::kFailed;
 }
 

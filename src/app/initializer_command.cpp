@@ -289,6 +289,7 @@ class InitializerProcess {
     kube::RestEventSink sink(*side_client_);
     runtime::EventRecorderOptions options;
     options.component = kOurName;
+    options.metrics = registry_.get();
     runtime::EventRecorder recorder(sink, std::move(options), ambience_.get());
     if (flags_.once) {
       pass(recorder, stop);

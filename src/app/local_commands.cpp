@@ -5,6 +5,7 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "base/printable.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
 #include "cli/lint_command.h"
@@ -48,7 +49,7 @@ struct RewriteFlags {
 };
 
 int usage_error(const base::Error& error) {
-  std::cerr << "error: " << error.message << "\n";
+  std::cerr << "error: " << base::printable(error.message) << "\n";
   return cli::kUsage;
 }
 

@@ -144,7 +144,9 @@ class WebhookProcess {
     following_.client = std::move(client).value();
     following_.event_sink = std::make_unique<kube::RestEventSink>(*following_.client);
     following_.events = std::make_unique<runtime::EventRecorder>(
-        *following_.event_sink, runtime::EventRecorderOptions{.component = kName}, ambience_.get());
+        *following_.event_sink,
+        runtime::EventRecorderOptions{.component = kName, .metrics = registry_.get()},
+        ambience_.get());
     following_.configmap = std::make_unique<TemplateConfigMap>(
         *following_.client, name.value(), templates_, flags_.core_policy(), ambience_.get());
     health_.add_note("last good template", [this] { return following_.configmap->kept(); });

@@ -1,6 +1,5 @@
 #include "base/log.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ctime>
@@ -13,6 +12,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace injector::base {
 namespace {
@@ -54,19 +54,26 @@ std::string timestamp() {
   return fmt::format("{}.{:03}Z", std::string_view(text.data(), size), millis);
 }
 
-std::string quoted(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+// Whoever logs bounds what others wrote; this is for what was forgotten.
+constexpr std::size_t kFieldLimit = 4096;
+
+std::string json_quoted(std::string_view text) {
+  return escape_json_text(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 bool needs_quotes(std::string_view text) {
   return text.empty() || text.find_first_of(" \"=\\") != std::string_view::npos ||
-         std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+         needs_escapes(text);
+}
+
+std::string text_value(std::string_view text, LogFormat format) {
+  const std::string bounded = shortened(text, kFieldLimit);
+  return format == LogFormat::Json || needs_quotes(bounded) ? json_quoted(bounded) : bounded;
 }
 
 void append_value(std::string& line, const LogField::Value& value, LogFormat format) {
   if (const auto* text = std::get_if<std::string_view>(&value)) {
-    line += format == LogFormat::Json || needs_quotes(*text) ? quoted(*text) : std::string(*text);
+    line += text_value(*text, format);
   } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
     line += fmt::format("{}", *number);
   } else if (const auto* real = std::get_if<double>(&value)) {
@@ -141,10 +148,10 @@ void Logger::write(LogLevel level, std::string_view message, Fields fields) cons
   const auto index = static_cast<std::size_t>(level);
   const bool json = format_ == LogFormat::Json;
   std::string line = json ? fmt::format(R"({{"time":"{}","level":"{}","msg":{})", timestamp(),
-                                        kLevelNames.at(index), quoted(message))
+                                        kLevelNames.at(index), json_quoted(message))
                           : fmt::format("{} {} {}", timestamp(), kLevelTags.at(index), message);
   for (const LogField& field : fields) {
-    line += json ? fmt::format(",{}:", quoted(field.key)) : fmt::format(" {}=", field.key);
+    line += json ? fmt::format(",{}:", json_quoted(field.key)) : fmt::format(" {}=", field.key);
     append_value(line, field.value, format_);
   }
   if (json) {

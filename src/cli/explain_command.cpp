@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/objects.h"
 #include "cli/spool.h"
 #include "codec/json.h"
@@ -94,7 +95,7 @@ int run_explain(const std::vector<std::string>& files, ExplainFormat format,
     return {};
   };
   if (auto done = visit_objects(files, explain, streams); !done) {
-    streams.err << "error: " << done.error().message << "\n";
+    streams.err << "error: " << base::printable(done.error().message) << "\n";
     return kFailed;
   }
   if (format == ExplainFormat::Table) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/inputs.h"
 
 namespace injector::cli {
@@ -11,15 +12,15 @@ bool lint_file(const std::string& file, const codec::TemplateOptions& options,
                const Streams& streams) {
   const auto text = read_input(file, streams.in);
   if (!text) {
-    streams.err << "error: " << text.error().message << "\n";
+    streams.err << "error: " << base::printable(text.error().message) << "\n";
     return false;
   }
   const codec::TemplateReport report = codec::check_template_file(text.value(), options);
   for (const codec::TemplateProblem& warning : report.warnings) {
-    streams.err << warning.text(file + ": warning") << "\n";
+    streams.err << base::printable(warning.text(file + ": warning")) << "\n";
   }
   for (const codec::TemplateProblem& problem : report.problems) {
-    streams.out << problem.text(file) << "\n";
+    streams.out << base::printable(problem.text(file)) << "\n";
   }
   if (!report.value) {
     streams.err << fmt::format("{}: {} problem{}\n", file, report.problems.size(),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/file_replacer.h"
 #include "cli/inputs.h"
 #include "cli/progress.h"
@@ -134,7 +135,8 @@ base::Result<void> visit_documents(const std::string& file, std::istream& in,
       return std::move(document).error();
     }
     for (const codec::YamlWarning& warning : document.value().source.warnings) {
-      streams.err << fmt::format("{}:{}: warning: {}\n", file, warning.where.line, warning.message);
+      streams.err << fmt::format("{}:{}: warning: {}\n", file, warning.where.line,
+                                 base::printable(warning.message));
     }
     if (auto done = visit(std::move(document).value()); !done) {
       return done;
@@ -181,7 +183,7 @@ class Rewriter {
 
   int failed(const base::Error& error) {
     progress_.clear();
-    streams_.err << "error: " << error.message << "\n";
+    streams_.err << "error: " << base::printable(error.message) << "\n";
     return kFailed;
   }
 
@@ -279,11 +281,11 @@ class Rewriter {
     const std::string title = object_title(object);
     if (!change.report.empty() && (!options_.quiet || change.unmet)) {
       progress_.clear();
-      streams_.err << title << ": " << change.report << "\n";
+      streams_.err << title << ": " << base::printable(change.report) << "\n";
     }
     for (const std::string& warning : change.warnings) {
       progress_.clear();
-      streams_.err << title << ": warning: " << warning << "\n";
+      streams_.err << title << ": warning: " << base::printable(warning) << "\n";
     }
   }
 
@@ -468,7 +470,7 @@ std::string object_title(const Json& object) {
   if (name.empty()) {
     name = std::string(base::text_of(base::find(object, "metadata", "generateName"))) + "*";
   }
-  return fmt::format("{}/{}", kind.empty() ? "object" : kind, name);
+  return fmt::format("{}/{}", kind.empty() ? "object" : base::echoed(kind), base::echoed(name));
 }
 
 }  // namespace injector::cli

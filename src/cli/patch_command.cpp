@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/result.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
@@ -65,7 +66,8 @@ Result<Document> parse(const std::string& text, const std::string& path, std::os
     return std::move(yaml).error();
   }
   for (const codec::YamlWarning& warning : yaml.value().warnings) {
-    err << path << ": line " << warning.where.line << ": " << warning.message << '\n';
+    err << path << ": line " << warning.where.line << ": " << base::printable(warning.message)
+        << '\n';
   }
   return Document{std::move(yaml).value().value, Format::YamlText};
 }
@@ -156,7 +158,7 @@ Result<std::string> apply(const PatchApplyOptions& options, PatchStreams streams
 
 int finish(const Result<std::string>& text, std::string_view command, PatchStreams streams) {
   if (!text) {
-    streams.err << command << ": " << text.error().message << '\n';
+    streams.err << command << ": " << base::printable(text.error().message) << '\n';
     return 1;
   }
   streams.out << text.value() << std::flush;

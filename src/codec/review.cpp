@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "core/gather.h"
 
 namespace injector::codec {
@@ -14,6 +15,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+constexpr std::size_t kOrdinarySize = std::size_t{64} << 10U;
 constexpr std::string_view kV1 = "admission.k8s.io/v1";
 constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
 
@@ -94,11 +96,11 @@ base::Result<ReviewVersion> version_of(TapeNode review) {
     return ReviewVersion::V1Beta1;
   }
   return base::invalid(
-      fmt::format("apiVersion \"{}\" is neither {} nor {}", version, kV1, kV1Beta1));
+      fmt::format("apiVersion \"{}\" is neither {} nor {}", base::echoed(version), kV1, kV1Beta1));
 }
 
-void read_pod(TapeNode object, AdmissionRequest& request) {
-  auto facts = core::PodFactsGatherer<TapeNode>::gather(object);
+void read_pod(TapeNode object, const core::Template* tpl, AdmissionRequest& request) {
+  auto facts = core::PodFactsGatherer<TapeNode>::gather(object, tpl);
   if (!facts) {
     request.pod_problem = std::move(facts).error().message;
     return;
@@ -109,7 +111,7 @@ void read_pod(TapeNode object, AdmissionRequest& request) {
   }
 }
 
-base::Result<AdmissionRequest> read_request(TapeNode review) {
+base::Result<AdmissionRequest> read_request(TapeNode review, const core::Template* tpl) {
   const auto version = version_of(review);
   if (!version) {
     return version.error();
@@ -132,12 +134,21 @@ base::Result<AdmissionRequest> read_request(TapeNode review) {
     return base::invalid("request.uid: missing");
   }
   if (request.is_pod() && request.is_create()) {
-    read_pod(body.member("object"), request);
+    read_pod(body.member("object"), tpl, request);
   }
   if (request.is_config_map() && body.member("object").is_object()) {
     request.config_map = body.member("object").json();
   }
   return request;
+}
+
+base::Result<AdmissionRequest> read_with(dom::parser& parser, std::string_view body,
+                                         const core::Template* tpl) {
+  dom::element review;
+  if (const auto error = parser.parse(body.data(), body.size()).get(review); error != 0) {
+    return base::invalid(fmt::format("not JSON: {}", simdjson::error_message(error)));
+  }
+  return read_request(TapeNode(review), tpl);
 }
 
 std::string json_string(std::string_view text) {
@@ -155,14 +166,15 @@ std::string joined(const Range& range, Write write) {
 
 }  // namespace
 
-base::Result<AdmissionRequest> read_review(std::string_view body) {
-  // The parser keeps its buffers from call to call; one a thread, so that calls never share it.
-  thread_local dom::parser parser;
-  dom::element review;
-  if (const auto error = parser.parse(body.data(), body.size()).get(review); error != 0) {
-    return base::invalid(fmt::format("not JSON: {}", simdjson::error_message(error)));
+base::Result<AdmissionRequest> read_review(std::string_view body, const core::Template* tpl) {
+  // A parser keeps its buffers from call to call, several times the size of what it read: those of
+  // ordinary reviews stay, one parser a thread, so that calls never share it.
+  if (body.size() <= kOrdinarySize) {
+    thread_local dom::parser parser;
+    return read_with(parser, body, tpl);
   }
-  return read_request(TapeNode(review));
+  dom::parser parser;
+  return read_with(parser, body, tpl);
 }
 
 std::string write_review(const AdmissionRequest& request, const AdmissionResponse& response) {

@@ -53,7 +53,9 @@ struct AdmissionResponse {
 };
 
 /// InvalidInput says what is wrong with the review: "not JSON: ...", "request.uid: missing".
-[[nodiscard]] base::Result<AdmissionRequest> read_review(std::string_view body);
+/// With a template, the Pod's volumes are only those that matter to it.
+[[nodiscard]] base::Result<AdmissionRequest> read_review(std::string_view body,
+                                                         const core::Template* tpl = nullptr);
 
 /// In the version that was asked in, the uid echoed. v1beta1 has no warnings, so they are left out.
 [[nodiscard]] std::string write_review(const AdmissionRequest& request,

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -23,7 +24,9 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "core/pod_facts.h"
+#include "core/template.h"
 #include "core/workload.h"
 
 namespace injector::core {
@@ -31,8 +34,10 @@ namespace injector::core {
 template <class Node>
 class PodFactsGatherer {
  public:
-  [[nodiscard]] static base::Result<PodFacts> gather(Node pod) {
-    PodFactsGatherer gatherer;
+  /// With a template, only those volumes are kept whose names it has as well: the others cannot
+  /// matter to it, and a Pod may list a hundred thousand.
+  [[nodiscard]] static base::Result<PodFacts> gather(Node pod, const Template* tpl = nullptr) {
+    PodFactsGatherer gatherer(tpl);
     if (!pod.is_object()) {
       return base::invalid("not an object");
     }
@@ -45,6 +50,9 @@ class PodFactsGatherer {
   }
 
  private:
+  explicit PodFactsGatherer(const Template* tpl)
+      : tpl_(tpl) {}
+
   void fail(std::string_view path, std::string_view what) {
     if (problem_.empty()) {
       problem_ = fmt::format("{}: {}", path, what);
@@ -110,8 +118,9 @@ class PodFactsGatherer {
       return presence;
     }
     node.each_member([&](std::string_view key, Node value) {
-      into.emplace_back(std::string(key),
-                        read_text(value, [&] { return fmt::format("{}[{}]", path, key); }));
+      into.emplace_back(std::string(key), read_text(value, [&] {
+                          return fmt::format("{}[{}]", path, base::echoed(key));
+                        }));
     });
     return presence;
   }
@@ -146,15 +155,29 @@ class PodFactsGatherer {
     }
     facts_.init_container_list = read_containers(spec.member("initContainers"),
                                                  "spec.initContainers", facts_.init_containers);
-    facts_.volume_list = each_item(spec.member("volumes"), "spec.volumes", [&](Node volume) {
-      facts_.volumes.push_back(
-          {read_text(volume.member("name"), "spec.volumes[].name"), volume.json()});
-    });
+    facts_.volume_list = each_item(spec.member("volumes"), "spec.volumes",
+                                   [&](Node volume) { read_volume(volume); });
     facts_.image_pull_secret_list =
         each_item(spec.member("imagePullSecrets"), "spec.imagePullSecrets", [&](Node secret) {
           facts_.image_pull_secrets.push_back(
               read_text(secret.member("name"), "spec.imagePullSecrets[].name"));
         });
+  }
+
+  void read_volume(Node volume) {
+    const Node node = volume.member("name");
+    const auto name = node.text();
+    if (!name && node.exists() && !node.is_null()) {
+      fail("spec.volumes[].name", "not a string");
+    }
+    if (matters(name.value_or(""))) {
+      facts_.volumes.push_back({std::string(name.value_or("")), volume.json()});
+    }
+  }
+
+  [[nodiscard]] bool matters(std::string_view volume) const {
+    return tpl_ == nullptr || std::any_of(tpl_->volumes.begin(), tpl_->volumes.end(),
+                                          [&](const Piece& piece) { return piece.name == volume; });
   }
 
   // By the field that says so since 1.25, or by the nodes it may run on.
@@ -196,12 +219,14 @@ class PodFactsGatherer {
   std::vector<Port> read_ports(Node list) {
     std::vector<Port> ports;
     each_item(list, "spec.containers[].ports", [&](Node port) {
-      ports.push_back({port.member("containerPort").integer().value_or(0),
-                       std::string(port.member("protocol").text().value_or("TCP"))});
+      if (const auto number = port.member("containerPort").integer()) {
+        ports.push_back({*number, std::string(port.member("protocol").text().value_or("TCP"))});
+      }
     });
     return ports;
   }
 
+  const Template* tpl_;  // Not owned; null: everything is kept.
   PodFacts facts_;
   std::string problem_;  // The first one; empty: none yet.
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "core/opt_in.h"
 #include "core/status.h"
 #include "core/volume.h"
@@ -62,9 +63,10 @@ Decision not_requested(const PodFacts& pod, const Policy& policy) {
 }
 
 Decision unrecognized(const OptIn& asked, const Policy& policy) {
-  Decision decision = skip(Reason::UnrecognizedValue, asked.rule,
-                           fmt::format(R"({} {} is "{}": use "true" or "false")",
-                                       to_string(asked.rule), policy.key, asked.value));
+  Decision decision =
+      skip(Reason::UnrecognizedValue, asked.rule,
+           fmt::format(R"({} {} is "{}": use "true" or "false")", to_string(asked.rule), policy.key,
+                       base::echoed(asked.value)));
   decision.warnings.push_back({WarningCode::UnrecognizedValue, decision.detail});
   return decision;
 }
@@ -83,7 +85,8 @@ std::optional<Decision> reason_to_skip(const PodFacts& pod, const OptIn& asked, 
   }
   if (asked.answer == Answer::No) {
     return skip(Reason::OptedOut, asked.rule,
-                fmt::format(R"({} {} is "{}")", to_string(asked.rule), policy.key, asked.value));
+                fmt::format(R"({} {} is "{}")", to_string(asked.rule), policy.key,
+                            base::echoed(asked.value)));
   }
   if (find(pod.annotations, kMirrorAnnotation) != nullptr) {
     return skip(Reason::MirrorPod, asked.rule, "it mirrors a static Pod of a node");
@@ -111,8 +114,8 @@ bool is_shared(const VolumeFacts& theirs, const Piece& ours) {
 }
 
 std::string pod_title(const PodFacts& pod) {
-  const std::string name = pod.name.empty() ? pod.generate_name : pod.name;
-  return pod.name_space.empty() ? name : fmt::format("{}/{}", pod.name_space, name);
+  const std::string name = base::echoed(pod.name.empty() ? pod.generate_name : pod.name);
+  return pod.name_space.empty() ? name : fmt::format("{}/{}", base::echoed(pod.name_space), name);
 }
 
 Decision volume_conflict(const PodFacts& pod, const Piece& volume, Rule rule,
@@ -204,7 +207,7 @@ void warn_of_port(const PodFacts& pod, const Piece& sidecar, const Port& port,
         {WarningCode::PortConflict,
          fmt::format("containers {} and {} both listen on port {}/{}: they share one network, so "
                      "one of them will not start",
-                     app->name, sidecar.name, port.number, port.protocol)});
+                     base::echoed(app->name), sidecar.name, port.number, port.protocol)});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/edit_distance.h"
+#include "base/printable.h"
 
 namespace injector::core {
 namespace {
@@ -34,8 +35,8 @@ void warn_if_misspelt(const StringMap& map, std::string_view what, const Policy&
     }
     if (key != policy.key && base::edit_distance(key, policy.key, kTypoDistance) <= kTypoDistance) {
       warnings.push_back(
-          {WarningCode::MisspeltKey,
-           fmt::format("{} {} does nothing: did you mean {}?", what, key, policy.key)});
+          {WarningCode::MisspeltKey, fmt::format("{} {} does nothing: did you mean {}?", what,
+                                                 base::echoed(key), policy.key)});
     }
   }
 }

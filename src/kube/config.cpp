@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/base64.h"
-#include "codec/yaml.h"
 #include "kube/endpoint.h"
 #include "kube/exec_credential.h"
 #include "kube/file.h"
+#include "kube/yaml.h"
 
 namespace injector::kube {
 namespace {
@@ -166,11 +166,11 @@ Result<void> merge_lists(FieldReader& reader, const std::string& file, Kubeconfi
 }
 
 Result<void> merge_text(std::string_view text, const std::string& file, Kubeconfig& into) {
-  const Result<codec::YamlDocument> document = codec::read_yaml(text);
+  const Result<Json> document = read_yaml(text);
   if (!document) {
     return annotate(document.error(), file);
   }
-  const Json& root = document.value().value;
+  const Json& root = document.value();
   if (root.is_null()) {
     return {};
   }

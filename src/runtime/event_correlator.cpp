@@ -24,13 +24,13 @@ std::string key_from(std::initializer_list<std::string_view> parts) {
 std::string object_key(const EventRecord& event) {
   const ObjectReference& about = event.involved;
   return key_from({event.component, event.host, about.api_version, about.kind, about.name_space,
-                   about.name, about.uid, event.type});
+                   about.name, about.uid});
 }
 
 }  // namespace
 
 std::optional<PlannedWrite> EventCorrelator::plan(EventRecord event, base::TimePoint now) {
-  const std::string key = combine_similar(event, now);
+  const Hash key = combine_similar(event, now);
   PlannedWrite write = count_repeat(std::move(event), key);
   if (is_spam(write.event, now)) {
     return std::nullopt;
@@ -39,23 +39,23 @@ std::optional<PlannedWrite> EventCorrelator::plan(EventRecord event, base::TimeP
 }
 
 // Returns what counts as the same event: with the message, or, if combined, without.
-std::string EventCorrelator::combine_similar(EventRecord& event, base::TimePoint now) {
-  std::string shared = object_key(event) + key_from({event.reason});
-  Similar& similar = similar_.find_or_insert(shared, Similar{{}, now});
+EventCorrelator::Hash EventCorrelator::combine_similar(EventRecord& event, base::TimePoint now) {
+  const std::string shared = object_key(event) + key_from({event.type, event.reason});
+  Similar& similar = similar_.find_or_insert(keyed_hash(key_, shared), Similar{{}, now});
   if (now - similar.last > kSimilarWithin) {
     similar.messages.clear();
   }
   similar.last = now;
-  similar.messages.insert(event.message);
+  similar.messages.insert(keyed_hash(key_, event.message));
   if (similar.messages.size() < kSimilarMessages) {
-    return shared + key_from({event.involved.field_path, event.message});
+    return keyed_hash(key_, shared + key_from({event.involved.field_path, event.message}));
   }
   similar.messages.erase(similar.messages.begin());  // Any: only their number matters.
   event.message.insert(0, kCombined);
-  return shared;
+  return keyed_hash(key_, shared);
 }
 
-PlannedWrite EventCorrelator::count_repeat(EventRecord event, const std::string& key) {
+PlannedWrite EventCorrelator::count_repeat(EventRecord event, Hash key) {
   Written& written = written_.find_or_insert(key, Written{});
   const bool repeat = written.count > 0;
   if (!repeat) {
@@ -69,8 +69,11 @@ PlannedWrite EventCorrelator::count_repeat(EventRecord event, const std::string&
 }
 
 bool EventCorrelator::is_spam(const EventRecord& event, base::TimePoint now) {
-  return !spam_.find_or_insert(object_key(event), TokenBucket(kSpamPerSecond, kSpamBurst))
-              .try_take(now);
+  TokenBucket& about_it = spam_.find_or_insert(keyed_hash(key_, object_key(event)),
+                                               TokenBucket(kSpamPerSecond, kSpamBurst));
+  TokenBucket& around_it = namespaces_.find_or_insert(
+      keyed_hash(key_, event.name_space), TokenBucket(kNamespacePerSecond, kNamespaceBurst));
+  return !about_it.try_take(now) || !around_it.try_take(now);
 }
 
 std::string EventCorrelator::new_name(const EventRecord& event) {

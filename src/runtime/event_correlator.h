@@ -2,9 +2,10 @@
 //   - the same event again raises the count of the one on the server;
 //   - from the tenth different message about one object and reason within ten minutes on, they
 //     share one event, its message marked as combined;
-//   - about one object, 25 events of a type may come at once and one more every five minutes; the
-//     rest is dropped.
-// Remembers the 4096 most recent of each. Not thread-safe: it belongs to one thread.
+//   - about one object, 25 events may come at once and one more every five minutes; in one
+//     namespace, 1000 at once and one more a second. The rest is dropped.
+// Remembers the 4096 most recent of each, by a hash: what it keeps does not grow with what
+// strangers write. Not thread-safe: it belongs to one thread.
 
 #pragma once
 
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "runtime/event_sink.h"
+#include "runtime/keyed_hash.h"
 #include "runtime/lru_cache.h"
 #include "runtime/rate_limiter.h"
 
@@ -35,14 +37,22 @@ class EventCorrelator {
   static constexpr std::chrono::seconds kSimilarWithin{600};
   static constexpr double kSpamBurst = 25;
   static constexpr double kSpamPerSecond = 1.0 / 300;
+  static constexpr double kNamespaceBurst = 1000;
+  static constexpr double kNamespacePerSecond = 1;
+
+  /// `key` is a secret of the process, so that nobody can write an event that passes for another.
+  explicit EventCorrelator(HashKey key = {})
+      : key_(key) {}
 
   /// `event` has everything but name and count. Nothing: drop it.
   [[nodiscard]] std::optional<PlannedWrite> plan(EventRecord event, base::TimePoint now);
 
  private:
+  using Hash = std::uint64_t;
+
   struct Similar {
-    std::set<std::string> messages;  // At most kSimilarMessages - 1 are kept.
-    base::TimePoint last;            // When one of them last came.
+    std::set<Hash> messages;  // Their hashes; at most kSimilarMessages - 1 are kept.
+    base::TimePoint last;     // When one of them last came.
   };
 
   struct Written {
@@ -51,14 +61,16 @@ class EventCorrelator {
     int count = 0;  // 0: not yet.
   };
 
-  [[nodiscard]] std::string combine_similar(EventRecord& event, base::TimePoint now);
-  [[nodiscard]] PlannedWrite count_repeat(EventRecord event, const std::string& key);
+  [[nodiscard]] Hash combine_similar(EventRecord& event, base::TimePoint now);
+  [[nodiscard]] PlannedWrite count_repeat(EventRecord event, Hash key);
   [[nodiscard]] bool is_spam(const EventRecord& event, base::TimePoint now);
   [[nodiscard]] std::string new_name(const EventRecord& event);
 
-  LruCache<std::string, Similar> similar_{kRemembered};
-  LruCache<std::string, Written> written_{kRemembered};
-  LruCache<std::string, TokenBucket> spam_{kRemembered};
+  const HashKey key_;
+  LruCache<Hash, Similar> similar_{kRemembered};
+  LruCache<Hash, Written> written_{kRemembered};
+  LruCache<Hash, TokenBucket> spam_{kRemembered};
+  LruCache<Hash, TokenBucket> namespaces_{kRemembered};
   std::int64_t last_stamp_ = 0;  // Of the newest name, so that no two are equal.
 };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/printable.h"
+
 namespace injector::runtime {
 namespace {
 
@@ -11,28 +13,52 @@ const char* name_of(EventType type) {
   return type == EventType::Normal ? "Normal" : "Warning";
 }
 
+// Longer than any API server lets a name or the like become.
+bool is_plausible(const ObjectReference& about) {
+  constexpr std::size_t kLongest = 512;
+  const auto short_enough = [](const std::string& text) { return text.size() <= kLongest; };
+  return short_enough(about.api_version) && short_enough(about.kind) &&
+         short_enough(about.name_space) && short_enough(about.name) && short_enough(about.uid) &&
+         short_enough(about.resource_version) && short_enough(about.field_path);
+}
+
+prometheus::Counter* drop_counter(prometheus::Registry* registry) {
+  return registry == nullptr ? nullptr
+                             : &prometheus::BuildCounter()
+                                    .Name("envoy_initializer_events_dropped_total")
+                                    .Help("Events that never reached the server.")
+                                    .Register(*registry)
+                                    .Add({});
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(EventSink& sink, EventRecorderOptions options, const Ambient& ambient)
     : sink_(sink),
       options_(std::move(options)),
       ambient_(ambient),
+      dropped_metric_(drop_counter(options_.metrics)),
+      correlator_(options_.hash_key),
       random_(ambient.seed),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void EventRecorder::record(const ObjectReference& about, EventType type, std::string reason,
                            std::string message) {
+  if (!is_plausible(about)) {
+    count_dropped();
+    return;
+  }
   EventRecord event;
   event.name_space = about.name_space.empty() ? "default" : about.name_space;
   event.involved = about;
   event.type = name_of(type);
   event.reason = std::move(reason);
-  event.message = std::move(message);
+  event.message = base::shortened(message, kMessageLimit);
   event.component = options_.component;
   event.host = options_.host;
   event.first = event.last = options_.wall_now();
   if (!push(std::move(event))) {
-    ++dropped_;
+    count_dropped();
   }
 }
 
@@ -64,7 +90,7 @@ void EventRecorder::flush(const std::optional<PlannedWrite>& interrupted) {
   while (auto event = pop()) {
     going = going && ambient_.clock.now() < end;
     if (!going) {
-      ++dropped_;
+      count_dropped();
     } else if (const auto write = plan(*std::move(event))) {
       going = flush_one(*write);
     }
@@ -103,8 +129,10 @@ std::optional<EventRecord> EventRecorder::pop_front() {
 std::optional<PlannedWrite> EventRecorder::plan(EventRecord event) {
   auto write = correlator_.plan(std::move(event), ambient_.clock.now());
   if (!write.has_value()) {
-    ++dropped_;
+    count_dropped();
+    return write;
   }
+  write->event.message = base::shortened(write->event.message, kMessageLimit);  // May be combined.
   return write;
 }
 
@@ -143,8 +171,15 @@ EventRecorder::Delivery EventRecorder::write_once(const PlannedWrite& write,
   return Delivery::Settled;
 }
 
-void EventRecorder::drop(const EventRecord& event, std::string_view why) {
+void EventRecorder::count_dropped() {
   ++dropped_;
+  if (dropped_metric_ != nullptr) {
+    dropped_metric_->Increment();
+  }
+}
+
+void EventRecorder::drop(const EventRecord& event, std::string_view why) {
+  count_dropped();
   ambient_.log.warn("event dropped",
                     {{"reason", event.reason}, {"object", event.involved.name}, {"why", why}});
 }

@@ -1,5 +1,7 @@
 // Writes Kubernetes Events without ever making its caller wait:
 //   - record() only queues; a full queue (1000) drops the event and counts it;
+//   - messages are cut to 1024 bytes, as the API server demands; what is about an object that no
+//     API server would have (a name of a megabyte) is dropped;
 //   - repeats and floods are folded before they reach the server; see event_correlator.h;
 //   - a write that nobody answers is tried 12 times, 10 s apart; one that is refused is dropped;
 //   - destruction writes what is left, as long as the server answers and for flush_limit at most.
@@ -20,11 +22,15 @@
 #include <string_view>
 #include <thread>
 
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
+
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "runtime/ambient.h"
 #include "runtime/event_correlator.h"
 #include "runtime/event_sink.h"
+#include "runtime/keyed_hash.h"
 
 namespace injector::runtime {
 
@@ -37,6 +43,8 @@ struct EventRecorderOptions {
   int tries = 12;
   base::Duration retry_delay{10'000};  // The first one is a random part of it.
   base::Duration flush_limit{5'000};
+  HashKey hash_key = fresh_hash_key();
+  prometheus::Registry* metrics = nullptr;  // Not owned; null: dropped() is the only count.
   std::function<std::chrono::system_clock::time_point()> wall_now = std::chrono::system_clock::now;
 };
 
@@ -54,10 +62,12 @@ class EventRecorder {
       INJ_EXCLUDES(mutex_);
 
   /// Events that never reached the server: queue full, too many about one object, refused, nobody
-  /// answered, or stopped too early.
+  /// answered, or stopped too early. As a metric: envoy_initializer_events_dropped_total.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(); }
 
  private:
+  static constexpr std::size_t kMessageLimit = 1024;
+
   enum class Delivery { Settled, NobodyAnswers };
 
   [[nodiscard]] bool push(EventRecord event) INJ_EXCLUDES(mutex_);
@@ -74,12 +84,14 @@ class EventRecorder {
   [[nodiscard]] bool deliver(const PlannedWrite& write, const std::stop_token& stop);
   [[nodiscard]] Delivery write_once(const PlannedWrite& write, const std::stop_token& stop);
   void drop(const EventRecord& event, std::string_view why);
+  void count_dropped();  // Any thread.
   [[nodiscard]] base::Duration delay_after(int tries);
 
   EventSink& sink_;  // Not owned.
   const EventRecorderOptions options_;
   const Ambient ambient_;
   std::atomic<std::uint64_t> dropped_ = 0;
+  prometheus::Counter* const dropped_metric_;  // Null without a registry.
 
   base::Mutex mutex_;
   std::condition_variable_any arrived_;

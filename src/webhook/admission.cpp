@@ -1,10 +1,12 @@
 #include "webhook/admission.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "core/inject.h"
 #include "core/opt_in.h"
 #include "core/render.h"
@@ -21,7 +23,13 @@ using SteadyTime = std::chrono::steady_clock;
 
 constexpr int kBadRequest = 400;
 constexpr int kUnprocessable = 422;
+constexpr int kTooManyRequests = 429;
 constexpr int kUnavailable = 503;
+
+// Reviews of ordinary Pods have a few kilobytes.
+constexpr std::size_t kLargeReview = std::size_t{64} << 10U;
+constexpr std::size_t kLargeBytesAtOnce = std::size_t{2} << 20U;
+constexpr std::chrono::seconds kTurnPatience{2};
 
 HttpReply plain_text(int status, std::string_view text) {
   return {status, std::string(text) + "\n", "text/plain; charset=utf-8"};
@@ -59,15 +67,15 @@ double seconds_since(SteadyTime::time_point start) {
 }
 
 // A Pod without a name yet goes by the prefix of the name it will get.
-std::string_view name_of(const AdmissionRequest& request) {
+std::string name_of(const AdmissionRequest& request) {
   if (request.name.empty() && request.pod) {
-    return request.pod->name.empty() ? request.pod->generate_name : request.pod->name;
+    return base::echoed(request.pod->name.empty() ? request.pod->generate_name : request.pod->name);
   }
-  return request.name;
+  return base::echoed(request.name);
 }
 
 std::string owner_of(const AdmissionRequest& request) {
-  return request.pod ? to_string(request.pod->owner) : std::string();
+  return request.pod ? base::echoed(to_string(request.pod->owner)) : std::string();
 }
 
 }  // namespace
@@ -75,20 +83,44 @@ std::string owner_of(const AdmissionRequest& request) {
 Admission::Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Logger log)
     : inputs_(std::move(inputs)),
       metrics_(metrics),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      large_(kLargeBytesAtOnce) {}
 
 HttpReply Admission::answer(std::string_view body) const {
+  try {
+    return answer_in_turn(body);
+  } catch (const std::bad_alloc&) {
+    metrics_.count_failure(AdmissionFailure::OutOfMemory);
+    log_.error("admission: out of memory", {{"bytes", body.size()}});
+    return plain_text(kUnavailable, "out of memory");
+  }
+}
+
+HttpReply Admission::answer_in_turn(std::string_view body) const {
+  if (body.size() <= kLargeReview) {
+    return answer_now(body);
+  }
+  const auto turn = large_.take(body.size(), kTurnPatience);
+  if (!turn) {
+    metrics_.count_failure(AdmissionFailure::Busy);
+    log_.warn("admission: too many large reviews at once", {{"bytes", body.size()}});
+    return plain_text(kTooManyRequests, "too many large reviews at once");
+  }
+  return answer_now(body);
+}
+
+HttpReply Admission::answer_now(std::string_view body) const {
   const auto start = SteadyTime::now();
-  const auto request = codec::read_review(body);
+  // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
+  static const core::Template kNone;
+  const auto current = inputs_.templates.current();
+  const core::Template& tpl = current ? *current : kNone;
+  const auto request = codec::read_review(body, &tpl);
   if (!request) {
     metrics_.count_failure(AdmissionFailure::BadRequest);
     log_.warn("bad admission request", {{"error", request.error().message}});
     return plain_text(kBadRequest, request.error().message);
   }
-  // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
-  static const core::Template kNone;
-  const auto current = inputs_.templates.current();
-  const core::Template& tpl = current ? *current : kNone;
   const Decision decision = decide(request.value(), tpl);
   if (!current && decision.outcome != Outcome::Skip) {
     return no_template(request.value());
@@ -103,10 +135,10 @@ HttpReply Admission::answer(std::string_view body) const {
 
 HttpReply Admission::no_template(const AdmissionRequest& request) const {
   metrics_.count_failure(AdmissionFailure::NoTemplate);
-  log_.warn("admission without a template", {{"namespace", request.name_space},
+  log_.warn("admission without a template", {{"namespace", base::echoed(request.name_space)},
                                              {"name", name_of(request)},
                                              {"owner", owner_of(request)},
-                                             {"uid", request.uid}});
+                                             {"uid", base::echoed(request.uid)}});
   return plain_text(kUnavailable, "no template yet");
 }
 
@@ -115,7 +147,7 @@ void Admission::log(const AdmissionRequest& request, const Decision& decision,
                     double seconds) const {
   const bool dull = decision.reason == Reason::NotRequested && decision.warnings.empty();
   const auto write = dull ? &base::Logger::debug : &base::Logger::info;
-  (log_.*write)("admission", {{"namespace", request.name_space},
+  (log_.*write)("admission", {{"namespace", base::echoed(request.name_space)},
                               {"name", name_of(request)},
                               {"owner", owner_of(request)},
                               {"outcome", to_string(decision.outcome)},
@@ -123,7 +155,7 @@ void Admission::log(const AdmissionRequest& request, const Decision& decision,
                               {"detail", decision.detail},
                               {"warnings", core::joined(decision.warnings)},
                               {"dry_run", request.dry_run},
-                              {"uid", request.uid},
+                              {"uid", base::echoed(request.uid)},
                               {"seconds", seconds}});
 }
 
@@ -137,12 +169,14 @@ void Admission::tell_owner(const AdmissionRequest& request, const Decision& deci
 
 Decision Admission::decide(const AdmissionRequest& request, const core::Template& tpl) const {
   if (!request.is_pod()) {
-    return left_alone(Reason::NotAPod, fmt::format("resource {}", request.resource));
+    return left_alone(Reason::NotAPod, fmt::format("resource {}", base::echoed(request.resource)));
   }
   if (!request.is_create()) {
-    return left_alone(Reason::NotCreate, request.sub_resource.empty()
-                                             ? request.operation
-                                             : request.operation + " of " + request.sub_resource);
+    const std::string operation = base::echoed(request.operation);
+    return left_alone(Reason::NotCreate,
+                      request.sub_resource.empty()
+                          ? operation
+                          : operation + " of " + base::echoed(request.sub_resource));
   }
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);

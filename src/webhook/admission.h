@@ -3,6 +3,10 @@
 // sockets in here, and no side effect but log and metrics, and a word to the Pod's owner that a dry
 // run leaves out.
 //
+// What a client wrote comes back bounded, whether in the log, in an Event or in the answer. Large
+// reviews take turns, so that any number of them needs the memory of one; ordinary ones never wait.
+// Where memory runs out all the same, that one request is answered 503.
+//
 // Called concurrently.
 
 #pragma once
@@ -19,6 +23,7 @@
 #include "core/pod_facts.h"
 #include "core/policy.h"
 #include "webhook/admission_metrics.h"
+#include "webhook/byte_budget.h"
 #include "webhook/http.h"
 
 namespace injector::webhook {
@@ -48,6 +53,8 @@ class Admission {
   [[nodiscard]] HttpReply answer(std::string_view body) const;
 
  private:
+  [[nodiscard]] HttpReply answer_in_turn(std::string_view body) const;
+  [[nodiscard]] HttpReply answer_now(std::string_view body) const;
   [[nodiscard]] core::Decision decide(const codec::AdmissionRequest& request,
                                       const core::Template& tpl) const;
   [[nodiscard]] std::shared_ptr<const core::MetaFacts> namespace_of(
@@ -61,6 +68,7 @@ class Admission {
   const AdmissionInputs inputs_;
   AdmissionMetrics& metrics_;
   const base::Logger log_;
+  mutable ByteBudget large_;
 };
 
 }  // namespace injector::webhook

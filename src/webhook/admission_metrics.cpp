@@ -45,8 +45,12 @@ prometheus::ClientMetric value(double number, prometheus::ClientMetric::Label la
 
 AdmissionMetrics::AdmissionMetrics(prometheus::Registry& registry)
     : requests_(request_family(registry)),
-      bad_requests_(counter(requests_, "error", "BadRequest")),
-      no_template_(counter(requests_, "error", "NoTemplate")),
+      failures_{
+          {AdmissionFailure::BadRequest, &counter(requests_, "error", "BadRequest")},
+          {AdmissionFailure::NoTemplate, &counter(requests_, "error", "NoTemplate")},
+          {AdmissionFailure::Busy, &counter(requests_, "error", "Busy")},
+          {AdmissionFailure::OutOfMemory, &counter(requests_, "error", "OutOfMemory")},
+      },
       duration_(duration_of(registry)) {
   const auto add = [&](Outcome outcome, Reason reason) {
     counters_[{outcome, reason}] = &counter(requests_, to_string(outcome), to_string(reason));
@@ -70,7 +74,7 @@ void AdmissionMetrics::count(Outcome outcome, Reason reason, double seconds) {
 }
 
 void AdmissionMetrics::count_failure(AdmissionFailure failure) {
-  (failure == AdmissionFailure::BadRequest ? bad_requests_ : no_template_).Increment();
+  failures_.at(failure)->Increment();
 }
 
 std::vector<prometheus::MetricFamily> TemplateMetrics::Collect() const {

@@ -16,7 +16,7 @@
 
 namespace injector::webhook {
 
-enum class AdmissionFailure { BadRequest, NoTemplate };
+enum class AdmissionFailure { BadRequest, NoTemplate, Busy, OutOfMemory };
 
 /// envoy_initializer_admission_requests_total{outcome,reason} and
 /// envoy_initializer_admission_duration_seconds.
@@ -31,8 +31,7 @@ class AdmissionMetrics {
   prometheus::Family<prometheus::Counter>& requests_;
   // Looked up once: the registry's own look-up takes a lock and hashes the labels.
   std::map<std::pair<core::Outcome, core::Reason>, prometheus::Counter*> counters_;
-  prometheus::Counter& bad_requests_;
-  prometheus::Counter& no_template_;
+  std::map<AdmissionFailure, prometheus::Counter*> failures_;
   prometheus::Histogram& duration_;
 };
 

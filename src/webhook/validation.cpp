@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
+
 namespace injector::webhook {
 namespace {
 
@@ -67,11 +69,11 @@ HttpReply Validation::answer(std::string_view body) const {
   const AdmissionResponse response = judge(request.value());
   (response.allowed ? allowed_ : denied_).Increment();
   if (!response.allowed) {
-    log_.info("template refused", {{"namespace", request.value().name_space},
-                                   {"name", request.value().name},
+    log_.info("template refused", {{"namespace", base::echoed(request.value().name_space)},
+                                   {"name", base::echoed(request.value().name)},
                                    {"dry_run", request.value().dry_run},
                                    {"detail", response.message},
-                                   {"uid", request.value().uid}});
+                                   {"uid", base::echoed(request.value().uid)}});
   }
   return {200, write_review(request.value(), response)};
 }

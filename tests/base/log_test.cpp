@@ -40,5 +40,28 @@ TEST_CASE("log: lines below the level are not written", "[base]") {
   REQUIRE(lines == 1);
 }
 
+TEST_CASE("log: what would steer a terminal or reorder text is escaped", "[base]") {
+  const auto format = GENERATE(LogFormat::Text, LogFormat::Json);
+  std::string line;
+  const Logger log(format, LogLevel::Info, [&](std::string_view text) { line = text; });
+
+  log.info("odd", {{"a", "x\x7f"}, {"b", "\u009b31m"}, {"c", "\u202etxt"}});
+
+  CHECK_THAT(line, Catch::Contains(R"("x\u007f")"));
+  CHECK_THAT(line, Catch::Contains(R"("\u009b31m")"));
+  CHECK_THAT(line, Catch::Contains(R"("\u202etxt")"));
+}
+
+TEST_CASE("log: a field is bounded, whoever forgot to bound it", "[base]") {
+  const auto format = GENERATE(LogFormat::Text, LogFormat::Json);
+  std::string line;
+  const Logger log(format, LogLevel::Info, [&](std::string_view text) { line = text; });
+
+  log.info("long", {{"value", std::string(2'600'000, 'a')}, {"next", 1}});
+
+  CHECK(line.size() < 5000);
+  CHECK_THAT(line, Catch::Contains("a…") && Catch::Contains("next"));
+}
+
 }  // namespace
 }  // namespace injector::base

@@ -115,6 +115,49 @@ TEST_CASE("event correlator: 25 at once about one object, then one in five minut
   REQUIRE(plan->event.count == 28);  // Those dropped happened all the same.
 }
 
+TEST_CASE("event correlator: 25 about one object, whatever their types", "[runtime]") {
+  const fakes::ManualClock clock;
+  EventCorrelator correlator;
+  int written = 0;
+  for (int count = 0; count < 40; ++count) {
+    EventRecord record = event("same");
+    record.type = count % 2 == 0 ? "Normal" : "Warning";
+    written += correlator.plan(record, clock.now()).has_value() ? 1 : 0;
+  }
+  REQUIRE(written == 25);
+}
+
+TEST_CASE("event correlator: invented objects do not get around the bound of a namespace",
+          "[runtime]") {
+  fakes::ManualClock clock;
+  EventCorrelator correlator;
+  int next = 0;
+  const auto plan = [&](const std::string& name_space) {
+    EventRecord record = event("m", "Refused", "owner-" + std::to_string(next++));
+    record.name_space = record.involved.name_space = name_space;
+    return correlator.plan(record, clock.now()).has_value();
+  };
+  for (int count = 0; count < 1000; ++count) {
+    REQUIRE(plan("tenant"));
+  }
+  REQUIRE_FALSE(plan("tenant"));
+  REQUIRE(plan("another"));
+  clock.advance(1s);
+  REQUIRE(plan("tenant"));
+  REQUIRE_FALSE(plan("tenant"));
+}
+
+TEST_CASE("keyed hash: is SipHash-2-4", "[runtime]") {
+  std::string text;  // The example of its authors: bytes 0 to 14, under a key of bytes 0 to 15.
+  for (char byte = 0; byte < 15; ++byte) {
+    text += byte;
+  }
+  const HashKey key{0x0706050403020100U, 0x0f0e0d0c0b0a0908U};
+  REQUIRE(keyed_hash(key, text) == 0xa129ca6149be45e5U);
+  REQUIRE(keyed_hash(key, "") == 0x726fdb47dd0e0e31U);
+  REQUIRE(keyed_hash({1, 2}, text) != keyed_hash(key, text));
+}
+
 TEST_CASE("lru cache: forgets what was not touched for longest", "[runtime]") {
   LruCache<int, std::string> cache(2);
   cache.find_or_insert(1, "one");
@@ -190,6 +233,45 @@ TEST_CASE("event recorder: creates, then counts up by patch", "[runtime][threads
   REQUIRE(sink.wait_for(3));
   REQUIRE(sink.calls() == Strings{"create a x1", "patch a x2", "create a x1"});
   REQUIRE(recorder.dropped() == 0);
+}
+
+TEST_CASE("event recorder: a message has at most 1024 bytes, combined or not",
+          "[runtime][threads]") {
+  const fakes::ManualClock clock;
+  fakes::GateSleeper sleeper;
+  FakeSink sink;
+  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  for (int count = 0; count < 12; ++count) {
+    recorder.record(kPod, EventType::Warning, "Unrecognized",
+                    std::to_string(count) + std::string(2'600'000, 'a'));
+  }
+  REQUIRE(sink.wait_for(12));
+  for (const std::string& call : sink.calls()) {
+    CHECK(call.size() <= std::string("create  x12").size() + 1024);
+    CHECK_THAT(call, Catch::Contains("aaa…"));
+  }
+  CHECK_THAT(sink.calls().back(), Catch::Contains("(combined from similar events)"));
+}
+
+TEST_CASE("event recorder: what is about an impossible object is dropped, and counted",
+          "[runtime][threads]") {
+  const fakes::ManualClock clock;
+  fakes::GateSleeper sleeper;
+  FakeSink sink;
+  prometheus::Registry registry;
+  EventRecorderOptions chosen = options();
+  chosen.metrics = &registry;
+  EventRecorder recorder(sink, chosen, Ambient{clock, sleeper, base::Logger::silent(), 1});
+  recorder.record({"v1", "Pod", "ns", std::string(1'000'000, 'a'), "", "", ""}, EventType::Normal,
+                  "Injected", "a");
+  recorder.record(kPod, EventType::Normal, "Injected", "b");
+  REQUIRE(sink.wait_for(1));
+  REQUIRE(sink.calls() == Strings{"create b x1"});
+  REQUIRE(recorder.dropped() == 1);
+  const auto families = registry.Collect();
+  REQUIRE(families.size() == 1);
+  CHECK(families.front().name == "envoy_initializer_events_dropped_total");
+  CHECK(families.front().metric.front().counter.value == 1);
 }
 
 TEST_CASE("event recorder: an event that is gone is created anew", "[runtime][threads]") {
