@@ -25,6 +25,7 @@ constexpr Range kTokenSeconds = {600, std::int64_t{1} << 32};
 constexpr Range kCertificateSeconds = {3600, 7862400};
 
 constexpr Field kSecretRef[] = {text("name")};
+constexpr Field kRequiredSecretRef[] = {required(text("name"))};
 constexpr Field kNamedSecretRef[] = {required(text("name", Format::Subdomain))};
 
 // Files from ConfigMaps, Secrets and the Pod itself.
@@ -158,7 +159,7 @@ constexpr Field kQuobyte[] = {required(text("registry", Format::HostPorts)),
                               text("tenant")};
 constexpr Field kStorageos[] = {required(text("volumeName", Format::DnsLabel)),
                                 text("volumeNamespace", Format::DnsLabel), text("fsType"),
-                                flag("readOnly"), object("secretRef", kSecretRef)};
+                                flag("readOnly"), object("secretRef", kRequiredSecretRef)};
 constexpr Field kScaleIo[] = {
     required(text("gateway")), required(text("system")),     object("secretRef", kSecretRef),
     flag("sslEnabled"),        text("protectionDomain"),     text("storagePool"),
@@ -170,7 +171,7 @@ constexpr Field kScaleIo[] = {
 constexpr Field kGitRepo[] = {required(text("repository")), text("revision"),
                               text("directory", Format::RelativePath)};
 constexpr Field kCinder[] = {required(text("volumeID")), text("fsType"), flag("readOnly"),
-                             object("secretRef", kSecretRef)};
+                             object("secretRef", kRequiredSecretRef)};
 constexpr Field kGceDisk[] = {required(text("pdName")), text("fsType"), number("partition", kByte),
                               flag("readOnly")};
 constexpr Field kAwsDisk[] = {required(text("volumeID")), text("fsType"),
