@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/flag_checks.h"
 #include "cli/inputs.h"
 
 namespace injector::app {
@@ -45,6 +46,7 @@ std::optional<std::chrono::milliseconds> to_duration(const std::string& text) {
 void PolicyFlags::add_to(CLI::App& command) {
   command
       .add_option("--annotation", policy.key, "The annotation or label that asks for the sidecar")
+      ->check(annotation_check())
       ->capture_default_str();
   command
       .add_option("--on-conflict", on_conflict,
