@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "app/command_line.h"
+#include "app/flag_checks.h"
 #include "tls/certificate.h"
 
 namespace injector::app {
@@ -86,8 +87,11 @@ void add_certs_command(CLI::App& app, Chosen& chosen) {
   CLI::App& command = *app.add_subcommand("certs", "Make a CA and a serving certificate");
   command
       .add_option("--dns", flags->names, "Names or addresses of the certificate; may be repeated")
-      ->required();
-  command.add_option("--out", flags->out, "Folder for ca.crt, tls.crt and tls.key")->required();
+      ->required()
+      ->check(host_check());
+  command.add_option("--out", flags->out, "Folder for ca.crt, tls.crt and tls.key")
+      ->required()
+      ->check(not_empty_check());
   command.add_option("--days", flags->days, "How long they hold")
       ->check(CLI::Range(1, 36500))
       ->capture_default_str();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/flag_checks.h"
 #include "base/printable.h"
 #include "cli/inputs.h"
 
@@ -46,6 +47,7 @@ std::optional<std::chrono::milliseconds> to_duration(const std::string& text) {
 void PolicyFlags::add_to(CLI::App& command) {
   command
       .add_option("--annotation", policy.key, "The annotation or label that asks for the sidecar")
+      ->check(annotation_check())
       ->capture_default_str();
   command
       .add_option("--on-conflict", on_conflict,
@@ -64,7 +66,7 @@ void TemplateFlags::add_to(CLI::App& command) {
   command.add_option("--config", config,
                      "The template, or the ConfigMap that holds it [default: the built-in Envoy]");
   command.add_flag("--allow-unknown-fields", options.allow_unknown_fields,
-                   "Let fields of containers and volumes through that this version does not know");
+                   "Let template fields through that this version does not know");
 }
 
 base::Result<core::Template> TemplateFlags::load() const {

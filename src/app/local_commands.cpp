@@ -1,10 +1,12 @@
 // The commands that need no cluster; inject and explain can take their template from one.
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/flag_checks.h"
 #include "base/printable.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
@@ -19,12 +21,19 @@ constexpr const char* kFilesHelp = "A file, a directory, or - for standard input
 struct RewriteFlags {
   cli::RewriteOptions options;
   std::string output;
+  bool recursive = false;
 
   void add_to(CLI::App& command) {
     command.add_option("-f,--filename", options.files, kFilesHelp)->required();
+    command.add_flag("-R,--recursive", recursive, "Read the subdirectories of directories as well");
     command.add_option("-o,--output", output, "[default: the format of the input]")
         ->check(CLI::IsMember({"yaml", "json", "diff", "strategic", "json-patch"}));
     command.add_flag("--in-place", options.in_place, "Replace the files instead of printing");
+    command
+        .add_flag(
+            "--allow-reformat", options.allow_reformat,
+            "Let documents be reformatted, without their comments, where they cannot be edited")
+        ->needs("--in-place");
     command.add_flag("-q,--quiet", options.quiet, "Report only warnings and failures");
   }
 
@@ -39,11 +48,14 @@ struct RewriteFlags {
     if (result.in_place && !writes_documents) {
       return base::invalid("--in-place does not go with -o " + output);
     }
-    for (const std::string& file : result.files) {
-      if (result.in_place && file == "-") {
-        return base::invalid("--in-place does not go with -f -: standard input has no place");
-      }
+    const auto standard_inputs = std::count(result.files.begin(), result.files.end(), "-");
+    if (result.in_place && standard_inputs > 0) {
+      return base::invalid("--in-place does not go with -f -: standard input has no place");
     }
+    if (standard_inputs > 1) {
+      return base::invalid("-f - is given twice: standard input can be read once only");
+    }
+    result.recursion = recursive ? cli::Recursion::Yes : cli::Recursion::No;
     return result;
   }
 };
@@ -66,6 +78,7 @@ struct DecisionFlags {
     command
         .add_option("--configmap", configmap,
                     "The template: a ConfigMap of a cluster, as [NS/]NAME")
+        ->check(configmap_check())
         ->excludes("--config");
     cluster.add_to(command);
     policy.add_to(command);
@@ -101,6 +114,7 @@ void add_inject(CLI::App& app, Chosen& chosen) {
     RewriteFlags rewrite;
     DecisionFlags decision;
     bool force = false;
+    bool update = false;
   };
 
   auto flags = std::make_shared<Flags>();
@@ -108,12 +122,15 @@ void add_inject(CLI::App& app, Chosen& chosen) {
   flags->rewrite.add_to(command);
   flags->decision.add_to(command);
   command.add_flag("--force", flags->force, "Inject although nobody asked (an explicit no stays)");
+  command.add_flag("--update", flags->update,
+                   "Replace sidecars that came from another template than the one in use");
   command.add_flag("--strict", flags->rewrite.options.strict,
                    "Exit 3 if something asked for the sidecar and does not get it");
   command.footer(
       "Examples:\n"
       "  envoy-initializer inject -f deployment.yaml | kubectl apply -f -\n"
-      "  envoy-initializer inject -f manifests/ --in-place\n"
+      "  envoy-initializer inject -f manifests/ -R --in-place\n"
+      "  envoy-initializer inject -f manifests/ --in-place --update --config new.yaml\n"
       "  envoy-initializer inject -f pod.yaml --config configmap.yaml -o strategic\n"
       "  kubectl get deploy web -o yaml | envoy-initializer inject -f - -o diff");
   command.callback([flags, &chosen] {
@@ -128,7 +145,8 @@ void add_inject(CLI::App& app, Chosen& chosen) {
         return fail(context.error());
       }
       context.value().policy.inject_by_default = flags->force;
-      return cli::run_inject(options.value(), context.value(), streams);
+      return cli::run_inject(options.value(), context.value(), streams,
+                             flags->update ? cli::Outdated::Replace : cli::Outdated::Keep);
     };
   });
 }
@@ -146,6 +164,7 @@ void add_uninject(CLI::App& app, Chosen& chosen) {
   command
       .add_option("--annotation", flags->policy.policy.key,
                   "The annotation or label that asked for the sidecar")
+      ->check(annotation_check())
       ->capture_default_str();
   command.footer(
       "Examples:\n"
@@ -206,7 +225,7 @@ void add_lint(CLI::App& app, Chosen& chosen) {
       *app.add_subcommand("lint", "Check templates, or the ConfigMaps that hold them");
   command.add_option("FILE", flags->files, "Templates; - for standard input")->required();
   command.add_flag("--allow-unknown-fields", flags->options.allow_unknown_fields,
-                   "Let fields of containers and volumes through that this version does not know");
+                   "Let fields through that this version does not know");
   command.footer("Example:\n  envoy-initializer lint manifests/configmap.yaml");
   command.callback([flags, &chosen] {
     chosen.work = [flags] {

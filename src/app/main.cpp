@@ -2,21 +2,32 @@
 
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "app/command_line.h"
+#include "app/command_words.h"
 
 namespace {
 
 namespace app = injector::app;
 namespace cli = injector::cli;
 
+constexpr const char* kVersionText = "envoy-initializer " INJ_VERSION;
+
 void add_version_command(CLI::App& application, app::Chosen& chosen) {
+  application.set_version_flag("--version", kVersionText, "Print the version and exit");
   application.add_subcommand("version", "Print the version")->callback([&chosen] {
     chosen.work = [] {
-      std::cout << "envoy-initializer " << INJ_VERSION << "\n";
+      std::cout << kVersionText << "\n";
       return 0;
     };
   });
+}
+
+// CLI11 wants the words in reverse.
+void parse(CLI::App& application, std::vector<std::string> words) {
+  application.parse(std::vector<std::string>(words.rbegin(), words.rend()));
 }
 
 int run(int argc, char** argv) {
@@ -31,8 +42,13 @@ int run(int argc, char** argv) {
   app::add_certs_command(application, chosen);
   app::add_completion_command(application, chosen);
   add_version_command(application, chosen);
+  const auto words = app::help_as_flag({argv + 1, argv + argc});
+  if (const std::string problem = app::unknown_command(application, words); !problem.empty()) {
+    std::cerr << problem << "\n";
+    return cli::kUsage;
+  }
   try {
-    application.parse(argc, argv);
+    parse(application, words);
   } catch (const CLI::ParseError& error) {
     return application.exit(error) == 0 ? cli::kDone : cli::kUsage;
   }

@@ -25,11 +25,18 @@ struct DecisionContext {
 struct DecidedObject {
   core::PodPath path;
   core::PodFacts facts;
-  core::Decision decision;  // Points into the context's template.
+  core::Decision decision;     // Points into the context's template.
+  bool asked_in_vain = false;  // It is NotAPod, and says that it wants the sidecar all the same.
 };
 
 /// Nothing for an object that has no Pod in it; an Error names what is malformed in one that has.
+/// Reason NotAPod for a partial object, such as a kustomize patch without containers, and for one
+/// with a pod template in a place that we do not know: these are left as they are.
 [[nodiscard]] base::Result<std::optional<DecidedObject>> decide_object(
     const base::Json& object, const DecisionContext& context);
+
+/// With another policy than the context's.
+[[nodiscard]] base::Result<std::optional<DecidedObject>> decide_object(
+    const base::Json& object, const DecisionContext& context, const core::Policy& policy);
 
 }  // namespace injector::cli

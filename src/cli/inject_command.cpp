@@ -1,7 +1,9 @@
 #include "cli/inject_command.h"
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,7 +38,64 @@ Json injected(Json object, const DecidedObject& decided) {
   return object;
 }
 
-base::Result<ObjectChange> inject_object(const Json& object, const DecisionContext& context) {
+std::vector<std::string> warnings_of(const core::Decision& decision) {
+  std::vector<std::string> lines;
+  for (const core::Warning& warning : decision.warnings) {
+    if (warning.message != decision.detail) {
+      lines.push_back(to_string(warning));
+    }
+  }
+  return lines;
+}
+
+ObjectChange change_by(const DecidedObject& decided) {
+  ObjectChange change;
+  change.handled = decided.decision.reason != Reason::NotAPod;
+  change.report = report_of(decided.decision);
+  change.unmet = decided.asked_in_vain || asked_in_vain(decided.decision);
+  change.refused = decided.decision.outcome == Outcome::Refuse;
+  change.warnings = warnings_of(decided.decision);
+  return change;
+}
+
+// The status of an object whose sidecar is of another template.
+std::optional<core::Status> outdated_status(const Json& object, const DecidedObject& decided,
+                                            const DecisionContext& context) {
+  if (decided.decision.reason != Reason::AlreadyInitialized) {
+    return std::nullopt;
+  }
+  const auto status = core::injection_status(*core::pod_at(object, decided.path), context.policy);
+  const bool outdated =
+      status && status.value() && status.value()->template_hash != context.tpl.hash;
+  return outdated ? status.value() : std::nullopt;
+}
+
+// As uninject and inject in one. It has the sidecar, so it wants the new one unless it says no.
+base::Result<ObjectChange> replace_sidecar(const Json& object, const core::Status& status,
+                                           const DecisionContext& context,
+                                           const core::PodPath& path) {
+  Json bare = object;
+  Json& place = *core::pod_at(bare, path);
+  place = core::without_injection(std::move(place), status, context.policy);
+  core::Policy policy = context.policy;
+  policy.inject_by_default = true;
+  auto decided = decide_object(bare, context, policy);
+  if (!decided) {
+    return std::move(decided).error();
+  }
+  ObjectChange change = change_by(*decided.value());
+  if (decided.value()->decision.outcome == Outcome::Inject) {
+    change.report = fmt::format("updated ({})", decided.value()->decision.detail);
+    change.after = injected(bare, *decided.value());
+    change.through = std::move(bare);
+  } else {
+    change.report += "; its outdated sidecar stays";
+  }
+  return change;
+}
+
+base::Result<ObjectChange> inject_object(const Json& object, const DecisionContext& context,
+                                         Outdated outdated) {
   auto result = decide_object(object, context);
   if (!result) {
     return std::move(result).error();
@@ -45,14 +104,15 @@ base::Result<ObjectChange> inject_object(const Json& object, const DecisionConte
     return ObjectChange();
   }
   const DecidedObject& decided = *result.value();
-  ObjectChange change;
-  change.handled = true;
-  change.report = report_of(decided.decision);
-  change.unmet = asked_in_vain(decided.decision);
-  for (const core::Warning& warning : decided.decision.warnings) {
-    if (warning.message != decided.decision.detail) {
-      change.warnings.push_back(fmt::format("{}: {}", to_string(warning.code), warning.message));
-    }
+  const auto old = outdated_status(object, decided, context);
+  if (old && outdated == Outdated::Replace) {
+    return replace_sidecar(object, *old, context, decided.path);
+  }
+  ObjectChange change = change_by(decided);
+  if (old) {
+    change.report +=
+        fmt::format(": the sidecar came from another template ({}, now {}); --update replaces it",
+                    old->template_hash, context.tpl.hash);
   }
   if (decided.decision.outcome == Outcome::Inject) {
     change.after = injected(object, decided);
@@ -99,9 +159,10 @@ base::Result<ObjectChange> uninject_object(const Json& object, const core::Polic
 }  // namespace
 
 int run_inject(const RewriteOptions& options, const DecisionContext& context,
-               const Streams& streams) {
+               const Streams& streams, Outdated outdated) {
   return rewrite_objects(
-      options, [&](const Json& object) { return inject_object(object, context); }, streams);
+      options, [&](const Json& object) { return inject_object(object, context, outdated); },
+      streams);
 }
 
 int run_uninject(const RewriteOptions& options, const core::Policy& policy,

@@ -8,8 +8,11 @@
 
 namespace injector::cli {
 
+/// What to do with a sidecar that another template gave.
+enum class Outdated { Keep, Replace };
+
 [[nodiscard]] int run_inject(const RewriteOptions& options, const DecisionContext& context,
-                             const Streams& streams);
+                             const Streams& streams, Outdated outdated = Outdated::Keep);
 
 /// Takes out what the status annotation of an object says was put in.
 [[nodiscard]] int run_uninject(const RewriteOptions& options, const core::Policy& policy,

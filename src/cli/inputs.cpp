@@ -21,29 +21,41 @@ bool is_manifest(const fs::path& path) {
   return std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
 }
 
-base::Result<std::vector<std::string>> files_of(const fs::path& directory) {
+// Symbolic links to directories are not followed: they may lead in circles.
+template <class Iterator>
+std::vector<std::string> manifests_below(const fs::path& directory, std::error_code& error) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+  for (Iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     if (is_manifest(it->path()) && it->is_regular_file(error)) {
       files.push_back(it->path().string());
     }
-  }
-  if (error) {
-    return base::invalid(fmt::format("{}: {}", directory.string(), error.message()));
-  }
-  if (files.empty()) {
-    return base::invalid(
-        fmt::format("{}: no *.yaml, *.yml or *.json in this directory", directory.string()));
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-base::Result<std::vector<std::string>> files_named(const std::string& argument) {
+base::Result<std::vector<std::string>> files_of(const fs::path& directory, Recursion recursion) {
+  std::error_code error;
+  const bool deep = recursion == Recursion::Yes;
+  std::vector<std::string> files =
+      deep ? manifests_below<fs::recursive_directory_iterator>(directory, error)
+           : manifests_below<fs::directory_iterator>(directory, error);
+  if (error) {
+    return base::invalid(fmt::format("{}: {}", directory.string(), error.message()));
+  }
+  if (files.empty()) {
+    return base::invalid(fmt::format("{}: no *.yaml, *.yml or *.json in this directory{}",
+                                     directory.string(),
+                                     deep ? "" : "; -R looks into its subdirectories as well"));
+  }
+  return files;
+}
+
+base::Result<std::vector<std::string>> files_named(const std::string& argument,
+                                                   Recursion recursion) {
   std::error_code error;
   if (argument != kStandardInput && fs::is_directory(argument, error)) {
-    return files_of(argument);
+    return files_of(argument, recursion);
   }
   if (argument != kStandardInput && !fs::exists(argument, error)) {
     return base::Error{base::ErrorCode::NotFound, argument + ": no such file or directory"};
@@ -53,10 +65,11 @@ base::Result<std::vector<std::string>> files_named(const std::string& argument) 
 
 }  // namespace
 
-base::Result<std::vector<std::string>> expand_inputs(const std::vector<std::string>& arguments) {
+base::Result<std::vector<std::string>> expand_inputs(const std::vector<std::string>& arguments,
+                                                     Recursion recursion) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
-    auto named = files_named(argument);
+    auto named = files_named(argument, recursion);
     if (!named) {
       return named;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -18,7 +19,19 @@ struct PodPath {
 /// object that does not say its apiVersion is taken by its kind.
 [[nodiscard]] std::optional<PodPath> pod_path(std::string_view api_version,
                                               std::string_view kind) noexcept;
+
+/// Objects of a kind that we do not know are taken by their structure: a Rollout, a CloneSet or a
+/// Knative Service has a pod template with containers in a place that is usual for one.
 [[nodiscard]] std::optional<PodPath> pod_path(const base::Json& object) noexcept;
+
+/// Where else in an object without pod_path() a pod template stands, "spec.templates[0].template";
+/// empty: nowhere. We leave such objects alone, and say so.
+struct OtherTemplate {
+  std::string dotted;
+  const base::Json* pod = nullptr;  // Into the object.
+};
+
+[[nodiscard]] OtherTemplate other_template(const base::Json& object);
 
 /// Whether Pods of such an object are meant to end: Jobs, and the CronJobs that make them.
 [[nodiscard]] bool runs_to_completion(std::string_view api_version, std::string_view kind) noexcept;

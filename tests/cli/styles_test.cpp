@@ -146,6 +146,50 @@ TEST_CASE("styles: a script that ends a file without a newline keeps both", "[cl
   CHECK(pod.at("spec").at("containers").at(0).at("command").at(2) == "echo a\nexec b\n");
 }
 
+TEST_CASE("styles: scripts of every kind at the end of a file keep their value", "[cli]") {
+  const std::string head =
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: app\n";
+  for (const char* mark : {"|", "|-", "|+", ">", ">-", ">+", "|2"}) {
+    for (const char* end : {"", "\n", "\n\n"}) {
+      const std::string text =
+          head + "    args:\n    - " + mark + "\n      echo a\n      exec b" + end;
+      check_style(text);
+      const auto args = [](const Json& pod) {
+        return pod.at("spec").at("containers").at(0).at("args").at(0);
+      };
+      CHECK(args(only_object(inject(text).out)) == args(only_object(text)));
+    }
+  }
+}
+
+TEST_CASE("styles: pod templates of workloads come back byte for byte", "[cli]") {
+  const std::string head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n";
+  for (const char* pod :
+       {"  template:\n    spec:\n      containers: []\n", "  template: {spec: {containers: []}}\n",
+        "  template:\n    metadata: {}\n    spec: {containers: [{name: app}]}",
+        "  template:\n    metadata:\n      annotations:\n        # none yet\n    spec:\n"
+        "      containers:\n      - name: app\n",
+        "  template:\n    spec:\n      containers:\n        - {name: app, image: x} # app\n"
+        "    metadata: {labels: {a: b}, annotations: {}}\n  replicas: 2\n",
+        "  template:\n    metadata:\n      labels:\n        a: b\n\n    spec:\n      # the app\n"
+        "      containers:\n\n      - name: app\n\n      # end\n  # of the template\n"
+        "  replicas: 2 # two\n"}) {
+    check_style(head + pod);
+    check_style("---\n# head\n" + head + pod);
+  }
+  check_style(
+      "apiVersion: batch/v1\nkind: CronJob\nspec:\n  jobTemplate: {spec: {template: {spec: "
+      "{containers: [{name: app}]}}}}\n");
+}
+
+TEST_CASE("styles: line ends of Windows and tabs behind values stay", "[cli]") {
+  check_style("apiVersion: v1\r\nkind: Pod\r\nmetadata: {}\r\nspec:\r\n  containers: []\r\n");
+  check_style(
+      "kind: Pod\r\nmetadata:\r\n  annotations:\r\n    # none\r\nspec:\r\n"
+      "  containers:\r\n  - name: app\r\n");
+  check_style("kind: Pod\t# tab\nmetadata:\n  name: web\nspec:\n  containers:\t\n  - name: app\n");
+}
+
 TEST_CASE("styles: an anchor whose alias would change is still reformatted, and says so", "[cli]") {
   const Output injected = inject(
       "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  volumes: &v\n  - name: a\n"
