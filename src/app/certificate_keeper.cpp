@@ -302,8 +302,9 @@ Result<void> CertificateKeeper::serve(const tls::CertificatePlan& plan) {
       in_service_ && in_service_->certificate.fingerprint() == plan.serving.fingerprint();
   const bool can_wait = in_service_ && in_service_->certificate.not_after() > now_();
   if (!same && (!can_wait || settled(plan.issuer))) {
+    const tls::ServerPem pem{plan.content.tls_crt, plan.content.tls_key, options_.client_ca};
     if (auto replaced =
-            certificate_.replace({plan.content.tls_crt, plan.content.tls_key, options_.client_ca});
+            in_service_ ? certificate_.replace(pem, now_()) : certificate_.replace_stand_in(pem);
         !replaced) {
       return replaced;
     }

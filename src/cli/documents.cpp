@@ -82,7 +82,7 @@ void write_warnings(const std::string& file, const Document& document, std::ostr
 }  // namespace
 
 base::Result<void> visit_documents(const std::string& file, const DocumentVisitor& visit,
-                                   const Streams& streams) {
+                                   const Streams& streams, const UnreadableDocument& skip) {
   OpenInput input(file, streams.in);
   if (!input.ok()) {
     return base::Error{base::ErrorCode::NotFound, "cannot be read"};
@@ -97,6 +97,10 @@ base::Result<void> visit_documents(const std::string& file, const DocumentVisito
       return {};
     }
     const auto document = read_document(*std::move(raw).value());
+    if (!document && skip) {
+      skip(document.error());
+      continue;
+    }
     if (!document) {
       return document.error();
     }

@@ -21,12 +21,15 @@ struct Document {
 };
 
 using DocumentVisitor = std::function<base::Result<void>(const Document& document)>;
+using UnreadableDocument = std::function<void(const base::Error& error)>;
 
 /// Calls `visit` with every document of `file`; "-" is the standard input of `streams`. The first
-/// failure ends it and names the line. Warnings of the YAML itself go to `err`.
+/// failure ends it and names the line, except that with `skip` a document that cannot be read is
+/// reported there and the next one is read. Warnings of the YAML itself go to `err`.
 [[nodiscard]] base::Result<void> visit_documents(const std::string& file,
                                                  const DocumentVisitor& visit,
-                                                 const Streams& streams);
+                                                 const Streams& streams,
+                                                 const UnreadableDocument& skip = {});
 
 /// The file's name, for people.
 [[nodiscard]] std::string display_name(const std::string& file);

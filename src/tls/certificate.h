@@ -78,9 +78,9 @@ struct KeyPair {
   PrivateKey key;
 };
 
-/// From when a new certificate holds, and how long. It starts this much before `from`, so that a
-/// verifier whose clock is behind accepts it at once.
-inline constexpr std::chrono::minutes kClockSkew{5};
+/// From when a new certificate holds, and how long. It starts this much before `from`, so that
+/// verifiers and replicas whose clocks are behind accept it at once.
+inline constexpr std::chrono::minutes kClockSkew{60};
 
 struct Validity {
   SystemTime from;

@@ -1,6 +1,7 @@
 #include "tls/serving_certificate.h"
 
 #include <array>
+#include <ctime>
 #include <utility>
 
 namespace injector::tls {
@@ -10,6 +11,28 @@ using base::Result;
 
 std::int64_t days_until(SystemTime now, SystemTime then) {
   return std::chrono::duration_cast<std::chrono::hours>(then - now).count() / 24;
+}
+
+std::string date_text(SystemTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  if (::gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+    return "an unknown time";
+  }
+  return text.data();
+}
+
+Result<void> valid_at(const Certificate& certificate, SystemTime now) {
+  if (now < certificate.not_before()) {
+    return base::invalid("the certificate is not valid before " +
+                         date_text(certificate.not_before()));
+  }
+  if (now >= certificate.not_after()) {
+    return base::invalid("the certificate has expired on " + date_text(certificate.not_after()));
+  }
+  return {};
 }
 
 std::vector<std::string> watched(const CertificatePaths& paths) {
@@ -54,7 +77,9 @@ Result<std::unique_ptr<ServingCertificate>> ServingCertificate::create(const Ser
   if (!context) {
     return context.error();
   }
-  return std::make_unique<ServingCertificate>(std::move(context).value(), std::move(log));
+  auto serving = std::make_unique<ServingCertificate>(std::move(context).value(), std::move(log));
+  serving->remember(pem);
+  return serving;
 }
 
 ServingCertificate::ServingCertificate(std::shared_ptr<const ServerContext> first, base::Logger log)
@@ -67,16 +92,79 @@ std::shared_ptr<const ServerContext> ServingCertificate::context() const {
   return context_;
 }
 
-Result<void> ServingCertificate::replace(const ServerPem& pem) {
-  auto context = ServerContext::create(pem);
-  if (!context) {
-    report_failure(context.error());
-    return context.error();
+void ServingCertificate::remember(const ServerPem& pem) {
+  const base::MutexLock lock(mutex_);
+  pem_ = pem;
+}
+
+ServerPem ServingCertificate::with_own_client_ca(ServerPem pem) const {
+  const base::MutexLock lock(mutex_);
+  if (client_ca_) {
+    pem.client_ca = *client_ca_;
   }
-  const Certificate certificate = context.value()->certificate();
+  return pem;
+}
+
+Result<void> ServingCertificate::replace(const ServerPem& pem, SystemTime now) {
+  const ServerPem wanted = with_own_client_ca(pem);
+  auto fresh = ServerContext::create(wanted);
+  if (!fresh) {
+    report_failure(fresh.error());
+    return fresh.error();
+  }
+  const Certificate& certificate = fresh.value()->certificate();
+  const auto usable = valid_at(certificate, now);
+  if (!usable && valid(now)) {
+    {
+      const base::MutexLock lock(mutex_);
+      waiting_ = now < certificate.not_before() ? std::optional(wanted) : std::nullopt;
+    }
+    report_failure(usable.error());
+    return usable;
+  }
+  put_in_service(std::move(fresh).value(), wanted);
+  return {};
+}
+
+Result<void> ServingCertificate::replace_stand_in(const ServerPem& pem) {
+  const ServerPem wanted = with_own_client_ca(pem);
+  auto fresh = ServerContext::create(wanted);
+  if (!fresh) {
+    report_failure(fresh.error());
+    return fresh.error();
+  }
+  put_in_service(std::move(fresh).value(), wanted);
+  return {};
+}
+
+Result<void> ServingCertificate::replace_client_ca(const std::string& client_ca) {
+  ServerPem wanted;
   {
     const base::MutexLock lock(mutex_);
-    context_ = std::move(context).value();
+    wanted = pem_;
+  }
+  wanted.client_ca = client_ca;
+  auto fresh = ServerContext::create(wanted);
+  if (!fresh) {
+    report_failure(fresh.error());
+    return fresh.error();
+  }
+  {
+    const base::MutexLock lock(mutex_);
+    client_ca_ = client_ca;
+  }
+  put_in_service(std::move(fresh).value(), wanted);
+  return {};
+}
+
+void ServingCertificate::put_in_service(std::shared_ptr<const ServerContext> context,
+                                        const ServerPem& pem) {
+  const Certificate certificate = context->certificate();
+  {
+    const base::MutexLock lock(mutex_);
+    context_ = std::move(context);
+    pem_ = pem;
+    waiting_.reset();
     ++counts_.loaded;
     failure_.reset();
     last_warned_.reset();
@@ -85,7 +173,6 @@ Result<void> ServingCertificate::replace(const ServerPem& pem) {
             {{"subject", certificate.common_name()},
              {"fingerprint", certificate.fingerprint()},
              {"days_left", days_until(std::chrono::system_clock::now(), certificate.not_after())}});
-  return {};
 }
 
 void ServingCertificate::report_failure(const base::Error& error) {
@@ -112,7 +199,29 @@ Result<void> ServingCertificate::status() const {
   return failure_ ? Result<void>(*failure_) : Result<void>();
 }
 
+Result<void> ServingCertificate::valid(SystemTime now) const {
+  return valid_at(context()->certificate(), now);
+}
+
+void ServingCertificate::take_up_waiting(SystemTime now) {
+  std::optional<ServerPem> waiting;
+  {
+    const base::MutexLock lock(mutex_);
+    waiting = waiting_;
+  }
+  if (!waiting) {
+    return;
+  }
+  const auto certificate = Certificate::parse(waiting->certificate);
+  const bool due = certificate && now >= certificate.value().not_before();
+  if (due || !valid(now)) {
+    // Both outcomes are logged and counted there.
+    static_cast<void>(replace_stand_in(*waiting));
+  }
+}
+
 void ServingCertificate::warn_if_expiring(SystemTime now) {
+  take_up_waiting(now);
   std::shared_ptr<const ServerContext> context;
   std::optional<int> warning;
   {

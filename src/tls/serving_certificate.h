@@ -1,6 +1,7 @@
 // The certificate that new connections are served with, replaceable at any time. Connections that
 // exist keep what they started with. A replacement that cannot be used changes nothing: the last
-// good certificate stays.
+// good certificate stays. Nor does one that has expired take the place of one that is valid; one
+// that is not valid yet waits until it is.
 //
 //   auto files = tls::CertificateFiles::open({"tls.crt", "tls.key", ""}, log);   // watches them
 //   webhook::Server server(options, routes, &files.value()->certificate(), log);
@@ -9,6 +10,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,8 +46,18 @@ class ServingCertificate {
   [[nodiscard]] std::shared_ptr<const ServerContext> context() const INJ_EXCLUDES(mutex_);
 
   /// Puts `pem` in service from the next handshake on, or fails and changes nothing. Counts both;
-  /// logs a success, and a failure once as long as it stays the same.
-  base::Result<void> replace(const ServerPem& pem) INJ_EXCLUDES(mutex_);
+  /// logs a success, and a failure once as long as it stays the same. Fails also where `pem` is not
+  /// valid at `now` while the certificate in service is.
+  base::Result<void> replace(const ServerPem& pem,
+                             SystemTime now = std::chrono::system_clock::now())
+      INJ_EXCLUDES(mutex_);
+
+  /// The same whatever is in service now: for the first certificate after a stand-in.
+  base::Result<void> replace_stand_in(const ServerPem& pem) INJ_EXCLUDES(mutex_);
+
+  /// Serves the same certificate with other client CAs, and keeps to them from now on, whatever
+  /// client CAs a later replace() brings. Only for a certificate that was made by create().
+  base::Result<void> replace_client_ca(const std::string& client_ca) INJ_EXCLUDES(mutex_);
 
   /// Counts and logs a replacement that did not even get here: a file that cannot be read.
   void report_failure(const base::Error& error) INJ_EXCLUDES(mutex_);
@@ -55,15 +67,28 @@ class ServingCertificate {
   /// The failure that keeps a newer certificate from being served; empty when all is well.
   [[nodiscard]] base::Result<void> status() const INJ_EXCLUDES(mutex_);
 
-  /// Logs the warnings of expiry_warning(), each once a certificate. Cheap: call it every second.
+  /// An Error if the certificate in service is not valid at `now`.
+  [[nodiscard]] base::Result<void> valid(SystemTime now) const INJ_EXCLUDES(mutex_);
+
+  /// Logs the warnings of expiry_warning(), each once a certificate, and puts a certificate in
+  /// service that waited for its time. Cheap: call it every second.
   void warn_if_expiring(SystemTime now) INJ_EXCLUDES(mutex_);
 
  private:
+  void remember(const ServerPem& pem) INJ_EXCLUDES(mutex_);
+  [[nodiscard]] ServerPem with_own_client_ca(ServerPem pem) const INJ_EXCLUDES(mutex_);
+  void put_in_service(std::shared_ptr<const ServerContext> context, const ServerPem& pem)
+      INJ_EXCLUDES(mutex_);
+  void take_up_waiting(SystemTime now) INJ_EXCLUDES(mutex_);
+
   mutable base::Mutex mutex_;
   std::shared_ptr<const ServerContext> context_ INJ_GUARDED_BY(mutex_);
   Counts counts_ INJ_GUARDED_BY(mutex_);
   std::optional<base::Error> failure_ INJ_GUARDED_BY(mutex_);
   std::optional<int> last_warned_ INJ_GUARDED_BY(mutex_);
+  ServerPem pem_ INJ_GUARDED_BY(mutex_);  // What context_ was made of; empty: not known.
+  std::optional<ServerPem> waiting_ INJ_GUARDED_BY(mutex_);      // Not valid yet.
+  std::optional<std::string> client_ca_ INJ_GUARDED_BY(mutex_);  // By replace_client_ca().
   base::Logger log_;
 };
 

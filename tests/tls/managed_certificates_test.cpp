@@ -85,6 +85,18 @@ TEST_CASE("managed certificates: a replica adopts what another one made", "[tls]
   CHECK(same(second.serving, first.serving));
 }
 
+TEST_CASE("managed certificates: what a replica with a fast clock makes is valid for the others",
+          "[tls]") {
+  const CertificatePlan fast = plan({.now = kStart + 30min});
+  for (const Certificate& one : {fast.serving, fast.authorities.front()}) {
+    CHECK(one.not_before() <= kStart);
+    CHECK(one.not_after() > kStart);
+  }
+  const CertificatePlan adopted = plan({.now = kStart, .stored = fast.content});
+  CHECK(adopted.changes.empty());
+  CHECK(renewal_time(fast.authorities.front()) == kStart + 30min + kLifetime * 2 / 3);
+}
+
 TEST_CASE("managed certificates: nothing changes before two thirds of the life", "[tls]") {
   const CertificatePlan first = first_start();
   CHECK(renewal_time(first.authorities.front()) == kStart + kLifetime * 2 / 3);

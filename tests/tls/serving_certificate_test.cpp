@@ -92,6 +92,83 @@ TEST_CASE("serving certificate: a failed replacement changes nothing and is logg
   CHECK(serving.context() != before);
 }
 
+KeyPair serving_at(const KeyPair& ca, SystemTime from, std::chrono::seconds lifetime) {
+  return make_serving_certificate(ca, {"localhost"}, {from, lifetime}).value();
+}
+
+struct ThreeDays {
+  SystemTime now = std::chrono::system_clock::now();
+  KeyPair ca = make_ca("test-ca", {now - hours(24), hours(24 * 30)}).value();
+  KeyPair good = serving_at(ca, now, hours(24));
+  KeyPair expired = serving_at(ca, now - hours(20), hours(10));
+  KeyPair early = serving_at(ca, now + hours(10), hours(24));
+};
+
+TEST_CASE("serving certificate: an expired one does not replace one that is valid", "[tls]") {
+  LogLines log;
+  const ThreeDays days;
+  ServingCertificate serving(ServerContext::create(to_pem(days.good)).value(), log.logger());
+  const auto before = serving.context();
+  const auto refused = serving.replace(to_pem(days.expired), days.now);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("has expired on 2") != std::string::npos);
+  CHECK(serving.context() == before);
+  CHECK_FALSE(serving.status());
+  CHECK(serving.counts().failed == 1);
+}
+
+TEST_CASE("serving certificate: an expired one takes the place of an expired one", "[tls]") {
+  const ThreeDays days;
+  ServingCertificate serving(ServerContext::create(to_pem(days.expired)).value(),
+                             base::Logger::silent());
+  const KeyPair other = serving_at(days.ca, days.now - hours(20), hours(12));
+  CHECK_FALSE(serving.valid(days.now));
+  CHECK(serving.replace(to_pem(other), days.now));
+  CHECK(serving.replace(to_pem(days.good), days.now));
+  CHECK(serving.valid(days.now));
+}
+
+TEST_CASE("serving certificate: one that is not valid yet waits until it is", "[tls]") {
+  const ThreeDays days;
+  ServingCertificate serving(ServerContext::create(to_pem(days.good)).value(),
+                             base::Logger::silent());
+  const auto served_now = [&] { return serving.context()->certificate().fingerprint(); };
+  REQUIRE_FALSE(serving.replace(to_pem(days.early), days.now));
+  serving.warn_if_expiring(days.now);
+  CHECK(served_now() == days.good.certificate.fingerprint());
+  serving.warn_if_expiring(days.early.certificate.not_before());
+  CHECK(served_now() == days.early.certificate.fingerprint());
+  CHECK(serving.status());
+}
+
+TEST_CASE("serving certificate: what came after the waiting one is not undone by it", "[tls]") {
+  const ThreeDays days;
+  ServingCertificate serving(ServerContext::create(to_pem(days.good)).value(),
+                             base::Logger::silent());
+  REQUIRE_FALSE(serving.replace(to_pem(days.early), days.now));
+  const KeyPair newer = serving_at(days.ca, days.now, hours(40));
+  REQUIRE(serving.replace(to_pem(newer), days.now));
+  serving.warn_if_expiring(days.early.certificate.not_before());
+  CHECK(serving.context()->certificate().fingerprint() == newer.certificate.fingerprint());
+}
+
+TEST_CASE("serving certificate: new client CAs stay over a new certificate", "[tls]") {
+  const KeyPair ca = test_ca();
+  const std::string client_ca = test_ca("clients").certificate.pem();
+  const auto serving =
+      ServingCertificate::create(to_pem(test_serving(ca), client_ca), base::Logger::silent());
+  REQUIRE(serving);
+  CHECK_FALSE(serving.value()->replace_client_ca("nonsense"));
+  CHECK_FALSE(serving.value()->status());
+  const auto before = serving.value()->context();
+  REQUIRE(serving.value()->replace_client_ca(test_ca("others").certificate.pem()));
+  CHECK(serving.value()->context() != before);
+  CHECK(serving.value()->context()->certificate().fingerprint() ==
+        before->certificate().fingerprint());
+  // The caller still has the old client CAs in hand, even unreadable ones.
+  CHECK(serving.value()->replace(to_pem(test_serving(ca), "nonsense")));
+}
+
 /// A folder with tls.crt and tls.key in it.
 class PairOnDisk {
  public:
