@@ -1,5 +1,4 @@
 #include <array>
-#include <map>
 #include <set>
 #include <string>
 

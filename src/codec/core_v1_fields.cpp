@@ -1,7 +1,5 @@
 #include "codec/core_v1_fields.h"
 
-#include <array>
-
 #include "codec/field_words.h"
 #include "codec/shared_fields.h"
 

@@ -29,10 +29,6 @@ void Findings::warning(const Place& place, std::string message) {
   report_.warnings.push_back({line_of(place.pointer), place.path, std::move(message)});
 }
 
-std::string Findings::line_text(const Place& place) const {
-  return fmt::format("line {}", line_of(place.pointer));
-}
-
 // The line of the place itself or, where it is missing, of the nearest parent.
 std::size_t Findings::line_of(std::string pointer) const {
   while (true) {

@@ -33,9 +33,6 @@ class Findings {
   /// A Pod can have it, but its author hardly meant it.
   void warning(const Place& place, std::string message);
 
-  /// "line 3", to name the other one of two.
-  [[nodiscard]] std::string line_text(const Place& place) const;
-
  private:
   [[nodiscard]] std::size_t line_of(std::string pointer) const;
 
