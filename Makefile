@@ -26,7 +26,7 @@ man = $(DESTDIR)$(PREFIX)/share/man/man1
 install:
 	@[ -x "$(BINARY)" ] || $(MAKE) --no-print-directory build
 	@install -d "$(bin)" "$(completions)" "$(man)"
-	@install -m 755 "$(BINARY)" "$(bin)/envoy-initializer"
+	@install -s -m 755 "$(BINARY)" "$(bin)/envoy-initializer"
 	@ln -sf envoy-initializer "$(bin)/kubectl-envoy_initializer"
 	@"$(BINARY)" completion bash >"$(completions)/envoy-initializer"
 	@tools/man-page "$(BINARY)" >"$(man)/envoy-initializer.1"

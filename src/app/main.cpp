@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <iostream>
+#include <malloc.h>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,20 @@ int run(int argc, char** argv) {
   return chosen.work();
 }
 
+// Large buffers go back to the system when they are freed. Left alone, glibc takes the first large
+// one that is freed for a sign that more will come, and keeps every later one.
+void give_back_large_buffers() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 256 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, kLarge);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  give_back_large_buffers();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

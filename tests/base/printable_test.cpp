@@ -24,6 +24,7 @@ TEST_CASE("printable: an echo is cut between characters, never within one", "[ba
   }
   CHECK(echoed(hundred) == hundred);
   CHECK(echoed(snails) == hundred + "… (150 characters)");
+  CHECK_THAT(echoed(std::string(150, '\x80')), Catch::EndsWith("\\x80… (101 characters)"));
 }
 
 TEST_CASE("printable: controls, bidirectional ones too, are escaped in an echo", "[base]") {
