@@ -57,7 +57,7 @@ class FileReplacer {
   /// After commit(), also after one that failed: was the file replaced?
   [[nodiscard]] bool replaced(const std::string& path) const { return replaced_.contains(path); }
 
-  [[nodiscard]] bool replaced_any() const { return !replaced_.empty(); }
+  [[nodiscard]] std::size_t replaced_count() const { return replaced_.size(); }
 
  private:
   // Where new content waits.

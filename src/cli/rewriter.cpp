@@ -64,9 +64,10 @@ std::size_t count_lines(const std::string& text) {
 }
 
 base::Error needs_consent(const Document& document, std::string_view why) {
-  return base::invalid(fmt::format(
-      "document at line {}: {}; --allow-reformat accepts that, without --in-place it is printed",
-      document.raw.first_line, why));
+  return base::invalid(
+      fmt::format("document at line {}: {}; --allow-reformat accepts that; without --in-place the "
+                  "result is printed",
+                  document.raw.first_line, why));
 }
 
 }  // namespace
@@ -112,8 +113,11 @@ int Rewriter::failed(const base::Error& error) {
   progress_.clear();
   report_.write([this](const std::string& file) { return replacer_.replaced(file); });
   streams_.err << "error: " << base::printable(error.message) << "\n";
-  if (options_.in_place && !replacer_.replaced_any()) {
-    streams_.err << "no file was changed\n";
+  if (options_.in_place) {
+    const std::size_t count = replacer_.replaced_count();
+    streams_.err << (count == 0 ? "no file was changed"
+                                : fmt::format("files replaced before that: {}", count))
+                 << "\n";
   }
   return kFailed;
 }

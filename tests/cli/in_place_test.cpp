@@ -1,11 +1,13 @@
 // --in-place: files are replaced all or none, stay the same file to everybody else, and are never
 // replaced by something that was made from an older content.
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <vector>
 
@@ -190,7 +192,7 @@ TEST_CASE("file replacer: what was appended meanwhile is not lost", "[cli]") {
   CHECK(done.error().message.find(file + ": changed while this command was running") == 0);
   CHECK(read_file(file) == "old\nappended\n");
   CHECK(read_file(other) == "other\n");
-  CHECK_FALSE(replacer.replaced_any());
+  CHECK(replacer.replaced_count() == 0);
 }
 
 TEST_CASE("file replacer: a new file under the same name is a change as well", "[cli]") {
@@ -201,6 +203,47 @@ TEST_CASE("file replacer: a new file under the same name is a change as well", "
   dir.replace("a.yaml", "else\n");
   REQUIRE_FALSE(replacer.commit().has_value());
   CHECK(read_file(file) == "else\n");
+}
+
+TEST_CASE("file replacer: knows which files it has replaced", "[cli]") {
+  const TempDir dir;
+  const std::string file = dir.write("a.yaml", "old\n");
+  const std::string same = dir.write("b.yaml", "same\n");
+  FileReplacer replacer;
+  REQUIRE(replace(replacer, file, "old\n", "new\n").has_value());
+  REQUIRE(replace(replacer, same, "same\n", "same\n").has_value());
+  CHECK_FALSE(replacer.replaced(file));
+  REQUIRE(replacer.commit().has_value());
+  CHECK(replacer.replaced(file));
+  CHECK_FALSE(replacer.replaced(same));
+}
+
+TEST_CASE("file replacer: a file that another process has locked is left alone", "[cli]") {
+  const TempDir dir;
+  const std::string file = dir.write("a.yaml", "old\n");
+  const base::FileDescriptor other(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(other.get(), LOCK_EX | LOCK_NB) == 0);
+  FileReplacer replacer;
+  REQUIRE(replace(replacer, file, "old\n", "new\n").has_value());
+  const auto done = replacer.commit();
+  REQUIRE_FALSE(done.has_value());
+  CHECK(done.error().message == file + ": locked by another process");
+  CHECK(read_file(file) == "old\n");
+}
+
+TEST_CASE("file replacer: a file with extended attributes stays the same file", "[cli]") {
+  const TempDir dir;
+  const std::string file = dir.write("a.yaml", "old, and longer\n");
+  if (::setxattr(file.c_str(), "user.note", "x", 1, 0) != 0) {
+    WARN("no extended attributes here: not checked");
+    return;
+  }
+  const struct stat before = status_of(file);
+  FileReplacer replacer;
+  REQUIRE(replace(replacer, file, "old, and longer\n", "new\n").has_value());
+  REQUIRE(replacer.commit().has_value());
+  CHECK(status_of(file).st_ino == before.st_ino);
+  CHECK(read_file(file) == "new\n");
 }
 
 TEST_CASE("file replacer: leaves nothing beside the file, whenever it ends", "[cli]") {
