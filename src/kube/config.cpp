@@ -549,7 +549,7 @@ std::optional<ClientConfig> in_cluster(const Environment& environment) {
     return std::nullopt;
   }
   ClientConfig config;
-  config.context = "in-cluster";
+  config.context = kInCluster;
   config.server = "https://" + Endpoint{true, host, port, {}}.authority();
   config.auth.token_file = token;
   if (is_file(authority)) {

@@ -82,12 +82,15 @@ struct AuthSettings {
   std::optional<ExecSettings> exec;
 };
 
+/// The context of a client that has no kubeconfig but the Pod's service account.
+inline constexpr const char* kInCluster = "in-cluster";
+
 struct ClientConfig {
   std::string server;  // https://host:port/prefix
   TlsSettings tls;
   AuthSettings auth;
   std::string name_space = "default";
-  std::string context;  // The kubeconfig context; "in-cluster"; empty with --master alone.
+  std::string context;  // The kubeconfig's; kInCluster; empty with --master alone.
 };
 
 [[nodiscard]] base::Result<ClientConfig> load_config(const ConfigOptions& options,

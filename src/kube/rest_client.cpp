@@ -154,6 +154,16 @@ void set_parameter(Query& query, const std::string& name, std::string value) {
   }
 }
 
+bool has_secrets(const AuthSettings& auth) {
+  return !auth.token.empty() || !auth.token_file.empty() || !auth.username.empty() ||
+         auth.exec.has_value();
+}
+
+/// kubectl proxy, which has credentials of its own and needs none of ours.
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
+
 bool blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string::npos;
 }
@@ -241,6 +251,12 @@ Result<std::unique_ptr<RestClient>> RestClient::create(const ClientConfig& confi
   const Result<Endpoint> endpoint = parse_endpoint(config.server, true);
   if (!endpoint) {
     return endpoint.error();
+  }
+  if (!endpoint.value().tls && has_secrets(config.auth) && !is_loopback(endpoint.value().host)) {
+    return base::invalid(
+        config.server +
+        ": credentials are not sent over plain HTTP, where anybody on the way can read them; use "
+        "the server's https:// address, or a user without a token or password");
   }
   auto transport = std::make_unique<Transport>(
       endpoint.value(), config,

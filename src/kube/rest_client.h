@@ -124,7 +124,8 @@ class LineStream {
 
 class RestClient {
  public:
-  /// Fails on settings that cannot work: a bad server address, PEM that does not parse.
+  /// Fails on settings that cannot work: a bad server address, PEM that does not parse, credentials
+  /// for an http:// server. (To one on this machine the requests go without them: kubectl proxy.)
   [[nodiscard]] static base::Result<std::unique_ptr<RestClient>> create(const ClientConfig& config,
                                                                         RestOptions options);
   ~RestClient();

@@ -560,6 +560,28 @@ TEST_CASE("rest client: credentials are sent over TLS and never without", "[kube
   }
 }
 
+TEST_CASE("rest client: credentials for a plain HTTP server elsewhere are an error", "[kube]") {
+  const auto refusal = [](const AuthSettings& auth) {
+    ClientConfig config;
+    config.server = "http://192.0.2.1:8080";
+    config.auth = auth;
+    const auto client = RestClient::create(config, {});
+    return client ? std::string() : client.error().message;
+  };
+  AuthSettings token;
+  token.token = "secret";
+  AuthSettings file;
+  file.token_file = "/var/run/token";
+  AuthSettings password;
+  password.username = "me";
+  for (const AuthSettings& auth : {token, file, password}) {
+    CHECK(refusal(auth).find("http://192.0.2.1:8080: credentials are not sent") == 0);
+    CHECK(refusal(auth).find("https://") != std::string::npos);
+    CHECK(refusal(auth).find("secret") == std::string::npos);
+  }
+  CHECK(refusal({}).empty());
+}
+
 TEST_CASE("rest client: a token with a line break cannot add headers", "[kube]") {
   FakeApi api(always("{}"));
   ClientConfig config = api.config();
