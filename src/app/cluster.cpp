@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/last_good_template.h"
 #include "cli/inputs.h"
 #include "codec/json.h"
 #include "codec/template.h"
@@ -40,6 +41,41 @@ base::Result<FoundTemplate> template_of_object(const Json& object, const ObjectN
              : std::move(tpl).error();
 }
 
+// The content that the webhook fell back to, if it had to; nothing where there is none to be had.
+std::optional<FoundTemplate> last_good_of(kube::RestClient& client, const ObjectName& name,
+                                          const codec::TemplateOptions& options,
+                                          const std::stop_token& stop) {
+  const ObjectName kept{name.name_space, name.name + kLastGoodSuffix};
+  const auto object = client.get({kube::kConfigMaps, kept.name_space, kept.name, ""}, stop);
+  auto found = object ? template_of_object(object.value(), kept, options)
+                      : base::Result<FoundTemplate>(object.error());
+  return found ? std::optional(std::move(found).value()) : std::nullopt;
+}
+
+// What the webhook serves of a ConfigMap: its content, or the last that could be used.
+base::Result<FoundTemplate> template_in_service(kube::RestClient& client, const Json& object,
+                                                const ObjectName& name,
+                                                const codec::TemplateOptions& options,
+                                                const std::stop_token& stop) {
+  auto found = template_of_object(object, name, options);
+  auto kept = last_good_of(client, name, options, stop);
+  if (!kept) {
+    return found;
+  }
+  if (!found) {
+    kept->note = fmt::format("configmap {}/{} cannot be used: {}", name.name_space, name.name,
+                             found.error().message.substr(0, found.error().message.find('\n')));
+    return *std::move(kept);
+  }
+  if (found.value().tpl.hash != kept->tpl.hash) {
+    found.value().note = fmt::format(
+        "the last one that was accepted is {}: this one is on its way, or was refused (see "
+        "/readyz?verbose of the webhook)",
+        kept->tpl.hash);
+  }
+  return found;
+}
+
 // Nobody named a ConfigMap, and the usual one cannot be had: why decides what that means.
 base::Result<FoundTemplate> template_without_config_map(base::Error why) {
   constexpr const char* kBuiltIn = "built-in template";
@@ -66,6 +102,11 @@ void ClusterFlags::add_to(CLI::App& command) {
                      "The API server's address, instead of the kubeconfig's");
 }
 
+bool ClusterFlags::of_our_pod() const {
+  const auto config = kube::load_config(options, kube::Environment::of_process());
+  return config && config.value().context == kube::kInCluster;
+}
+
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     prometheus::Registry* metrics) const {
   kube::RestOptions rest;
@@ -76,6 +117,14 @@ base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
 base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect(
     kube::RestOptions rest) const {
   return kube::connect(options, std::move(rest));
+}
+
+base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect_for_command() const {
+  kube::RestOptions rest;
+  rest.qps = 0;
+  rest.timeout = kCommandPatience;
+  rest.broken_retry = std::chrono::milliseconds(200);
+  return connect(std::move(rest));
 }
 
 base::Result<ObjectName> parse_object_name(const std::string& text,
@@ -142,7 +191,7 @@ base::Result<FoundTemplate> find_template(kube::RestClient& client, const Templa
   auto object =
       client.get({kube::kConfigMaps, place.value().name_space, place.value().name, ""}, stop);
   if (object) {
-    return template_of_object(object.value(), place.value(), choice.options);
+    return template_in_service(client, object.value(), place.value(), choice.options, stop);
   }
   if (choice.config_map.empty()) {
     return template_without_config_map(std::move(object).error());

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +12,7 @@
 
 #include "app/namespace_cache.h"
 #include "app/running_informer.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "codec/template.h"
 #include "core/template.h"
@@ -25,9 +27,14 @@ struct ClusterFlags {
 
   void add_to(CLI::App& command);
 
+  /// Whether the cluster is the one whose Pod this process runs in, by its service account.
+  [[nodiscard]] bool of_our_pod() const;
+
   /// A client of that cluster.
   [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
       kube::RestOptions rest) const;
+  /// For a command that somebody waits for: answers and failures come soon.
+  [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect_for_command() const;
   /// With the usual limits. `metrics` may be null; not owned, outlives the client.
   [[nodiscard]] base::Result<std::unique_ptr<kube::RestClient>> connect(
       prometheus::Registry* metrics) const;
@@ -44,6 +51,14 @@ struct ClusterFlags {
 
 /// Where the manifests and the webhook keep the cluster's template.
 inline constexpr const char* kTemplateConfigMap = "envoy-initializer/envoy-initializer";
+
+/// How long a command waits for one answer.
+inline constexpr base::Duration kCommandPatience = std::chrono::seconds(15);
+
+/// Of --config, for the commands that take the cluster's template without it.
+inline constexpr const char* kClusterTemplateHelp =
+    "The template, or the ConfigMap that holds it [default: the cluster's; where it has none, the "
+    "built-in Envoy]";
 
 /// The ConfigMap that `name` ("[NS/]NAME") means; with an empty name kTemplateConfigMap if the
 /// cluster has it, and nothing where it has none. Asks the server once. An Error: the server's
@@ -70,7 +85,8 @@ struct TemplateChoice {
 };
 
 /// The template that the cluster uses, for commands that read it once: the one given, else the one
-/// in kTemplateConfigMap, else the built-in. An Error: it cannot be read or used, or the server
+/// in kTemplateConfigMap, else the built-in. Of a ConfigMap that cannot be used, the last good
+/// content, as the webhook does it. An Error: it cannot be read or used, or the server
 /// does not answer. A ConfigMap that may not be read is no Error unless it was asked for by name.
 [[nodiscard]] base::Result<FoundTemplate> find_template(kube::RestClient& client,
                                                         const TemplateChoice& choice,

@@ -64,7 +64,8 @@ int fail(const base::Error& error);
 [[nodiscard]] CLI::Validator duration_check();
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text);
 
-void add_local_commands(CLI::App& app, Chosen& chosen);  // inject, uninject, explain, lint, patch
+void add_local_commands(CLI::App& app, Chosen& chosen);       // inject, uninject, lint, patch
+void add_explain_command(CLI::App& app, Chosen& chosen);      // explain
 void add_initializer_command(CLI::App& app, Chosen& chosen);  // initializer
 void add_webhook_command(CLI::App& app, Chosen& chosen);      // webhook
 void add_status_command(CLI::App& app, Chosen& chosen);       // status

@@ -17,6 +17,9 @@
 
 namespace injector::app {
 
+/// Of the user's ConfigMap's name.
+inline constexpr const char* kLastGoodSuffix = "-last-good";
+
 class LastGoodTemplate {
  public:
   /// `client` is not owned and outlives this.

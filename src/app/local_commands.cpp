@@ -5,9 +5,9 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/live_flags.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
-#include "cli/lint_command.h"
 #include "cli/patch_command.h"
 
 namespace injector::app {
@@ -136,12 +136,14 @@ void add_uninject(CLI::App& app, Chosen& chosen) {
   struct Flags {
     RewriteFlags rewrite;
     PolicyFlags policy;
+    LiveUninjectFlags live;
   };
 
   auto flags = std::make_shared<Flags>();
   CLI::App& command = *app.add_subcommand(
       "uninject", "Remove exactly what injection added, by the status annotation");
   flags->rewrite.add_to(command);
+  flags->live.add_to(command);
   command
       .add_option("--annotation", flags->policy.policy.key,
                   "The annotation or label that asked for the sidecar")
@@ -149,9 +151,18 @@ void add_uninject(CLI::App& app, Chosen& chosen) {
   command.footer(
       "Examples:\n"
       "  envoy-initializer uninject -f deployment.yaml --in-place\n"
-      "  kubectl get deploy web -o yaml | envoy-initializer uninject -f - | kubectl apply -f -");
-  command.callback([flags, &chosen] {
-    chosen.work = [flags]() -> int {
+      "  envoy-initializer uninject --live deployment/web -n shop\n"
+      "\n"
+      "For an object that the cluster has, use --live. kubectl apply removes only what an earlier "
+      "apply\nput there, so what the control loop added would stay.");
+  command.callback([flags, &command, &chosen] {
+    chosen.work = [flags, &command]() -> int {
+      if (const std::string problem = flags->live.problem(command); !problem.empty()) {
+        return usage_error(base::invalid(problem));
+      }
+      if (flags->live.asked()) {
+        return flags->live.run(flags->policy.get());
+      }
       auto options = flags->rewrite.get();
       if (!options) {
         return usage_error(options.error());
@@ -161,43 +172,11 @@ void add_uninject(CLI::App& app, Chosen& chosen) {
   });
 }
 
-void add_explain(CLI::App& app, Chosen& chosen) {
-  struct Flags {
-    std::vector<std::string> files;
-    std::string output = "table";
-    DecisionFlags decision;
-  };
-
-  auto flags = std::make_shared<Flags>();
-  CLI::App& command =
-      *app.add_subcommand("explain", "Say what would happen to each object, and why");
-  command.add_option("-f,--filename", flags->files, kFilesHelp)->required();
-  command.add_option("-o,--output", flags->output, "How to say it")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
-  flags->decision.add_to(command);
-  command.footer(
-      "Examples:\n"
-      "  envoy-initializer explain -f manifests/\n"
-      "  envoy-initializer explain -f pod.yaml --namespace-file namespace.yaml -o json");
-  command.callback([flags, &chosen] {
-    chosen.work = [flags]() -> int {
-      const cli::Streams streams = process_streams();
-      const auto context = flags->decision.load(streams);
-      if (!context) {
-        return fail(context.error());
-      }
-      const auto format =
-          flags->output == "json" ? cli::ExplainFormat::Json : cli::ExplainFormat::Table;
-      return cli::run_explain(flags->files, format, context.value(), streams);
-    };
-  });
-}
-
 void add_lint(CLI::App& app, Chosen& chosen) {
   struct Flags {
     std::vector<std::string> files;
     codec::TemplateOptions options;
+    ServerLintFlags server;
   };
 
   auto flags = std::make_shared<Flags>();
@@ -206,11 +185,13 @@ void add_lint(CLI::App& app, Chosen& chosen) {
   command.add_option("FILE", flags->files, "Templates; - for standard input")->required();
   command.add_flag("--allow-unknown-fields", flags->options.allow_unknown_fields,
                    "Let fields through that this version does not know");
-  command.footer("Example:\n  envoy-initializer lint manifests/configmap.yaml");
+  flags->server.add_to(command);
+  command.footer(
+      "Examples:\n"
+      "  envoy-initializer lint manifests/configmap.yaml\n"
+      "  envoy-initializer lint --server -n shop template.yaml");
   command.callback([flags, &chosen] {
-    chosen.work = [flags] {
-      return cli::run_lint(flags->files, flags->options, process_streams());
-    };
+    chosen.work = [flags] { return flags->server.run(flags->files, flags->options); };
   });
 }
 
@@ -266,7 +247,7 @@ void add_patch_apply(CLI::App& patch, Chosen& chosen) {
 void add_local_commands(CLI::App& app, Chosen& chosen) {
   add_inject(app, chosen);
   add_uninject(app, chosen);
-  add_explain(app, chosen);
+  add_explain_command(app, chosen);
   add_lint(app, chosen);
   CLI::App& patch = *app.add_subcommand("patch", "The patch engine by hand");
   patch.require_subcommand(1);

@@ -1,26 +1,20 @@
 // status: how the Pods of a cluster stand to the template.
 
-#include <algorithm>
 #include <iostream>
 #include <map>
-#include <stop_token>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "codec/json.h"
-#include "core/pod_state.h"
-#include "core/status.h"
-#include "runtime/real_ambience.h"
+#include "cli/status_report.h"
+#include "kube/discovery.h"
 
 namespace injector::app {
 namespace {
 
 using base::Json;
-using core::PodState;
-
-constexpr std::chrono::seconds kPatience{60};
 
 struct StatusFlags {
   ClusterFlags cluster;
@@ -29,119 +23,117 @@ struct StatusFlags {
   std::string configmap;
   std::string name_space;
   bool all_namespaces = false;
+  bool exit_code = false;
   std::string output = "table";
 };
 
-struct Row {
-  std::string name_space;
-  std::string name;
-  std::string owner;
-  PodState state;
-};
+void note(const std::string& what, const base::Error& error) {
+  std::cerr << fmt::format("note: {}: {}\n", what, error.message);
+}
 
-// Asks `stop` to end the waiting if the cluster does not answer in time.
-class Deadline {
+// Reads once what the report needs. Only Pods must be readable: what else may not be read is noted.
+class StatusReader {
  public:
-  explicit Deadline(std::chrono::seconds patience)
-      : timer_([this, patience](const std::stop_token& token) {
-          runtime::SteadySleeper sleeper;
-          if (sleeper.sleep(patience, token)) {
-            source_.request_stop();
-          }
-        }) {}
+  StatusReader(kube::RestClient& client, const core::Policy& policy, std::string name_space)
+      : client_(client),
+        policy_(policy),
+        name_space_(std::move(name_space)) {}
 
-  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  [[nodiscard]] base::Result<void> read_pods() {
+    return client_.for_each({kube::kPods, name_space_, "", ""}, {},
+                            [this](Json pod) {
+                              core::trim_pod(pod);
+                              pods_.push_back(std::move(pod));
+                              return true;
+                            },
+                            {});
+  }
+
+  void read_namespaces() {
+    if (!name_space_.empty()) {
+      const auto facts = fetch_namespace(client_, name_space_, kCommandPatience);
+      if (facts) {
+        namespaces_[name_space_] = facts.value();
+      } else {
+        note("what the Namespace says is not known", facts.error());
+      }
+      return;
+    }
+    const auto take = [this](const Json& object) {
+      namespaces_[std::string(base::text_of(base::find(object, "metadata", "name")))] =
+          core::meta_facts(object);
+      return true;
+    };
+    if (auto done = client_.for_each({kube::kNamespaces, "", "", ""}, {}, take, {}); !done) {
+      note("what the Namespaces say is not known", done.error());
+    }
+  }
+
+  /// The report but for its first line.
+  [[nodiscard]] cli::StatusReport report(const core::Template& tpl) {
+    cli::StatusReport report;
+    for (const Json& pod : pods_) {
+      cli::add_pod(pod, namespace_of(pod), tpl, policy_, report);
+    }
+    add_workloads(tpl, report);
+    cli::sort_rows(report);
+    return report;
+  }
 
  private:
-  std::stop_source source_;
-  std::jthread timer_;
+  [[nodiscard]] const core::MetaFacts* namespace_of(const Json& object) const {
+    const auto found =
+        namespaces_.find(std::string(base::text_of(base::find(object, "metadata", "namespace"))));
+    return found == namespaces_.end() ? nullptr : &found->second;
+  }
+
+  void add_workloads(const core::Template& tpl, cli::StatusReport& report) {
+    std::vector<kube::Resource> kinds{kube::kDeployments, kube::kStatefulSets, kube::kDaemonSets};
+    if (auto cron_jobs = kube::served_cron_jobs(client_, {})) {
+      kinds.push_back(std::move(cron_jobs).value());
+    }
+    for (const kube::Resource& kind : kinds) {
+      const auto take = [&](const Json& workload) {
+        cli::add_workload(workload, namespace_of(workload), tpl, policy_, report);
+        return true;
+      };
+      if (auto done = client_.for_each({kind, name_space_, "", ""}, {}, take, {}); !done) {
+        note("workloads were not looked at", done.error());
+        return;
+      }
+    }
+  }
+
+  kube::RestClient& client_;  // Not owned.
+  const core::Policy& policy_;
+  const std::string name_space_;  // Empty: all.
+  std::vector<Json> pods_;
+  std::map<std::string, core::MetaFacts> namespaces_;
 };
 
-std::vector<Row> rows_of(const runtime::Store& pods, NamespaceCache& namespaces,
-                         const core::Template& tpl, const core::Policy& policy) {
-  std::vector<Row> rows;
-  for (const runtime::ObjectPtr& object : pods.list()) {
-    const auto json = codec::read_json(object->json);
-    const auto facts =
-        json ? core::pod_facts(json.value()) : base::Result<core::PodFacts>(json.error());
-    if (!facts) {
-      continue;
-    }
-    const auto name_space = namespaces.find(object->name_space);
-    rows.push_back({object->name_space, object->name, to_string(facts.value().owner),
-                    core::pod_state(facts.value(), name_space.get(), tpl, policy)});
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& left, const Row& right) {
-    return std::tie(left.name_space, left.name) < std::tie(right.name_space, right.name);
-  });
-  return rows;
-}
-
-void write_table(const std::vector<Row>& rows) {
-  std::map<PodState, int> counts;
-  std::size_t widths[] = {9, 4, 8};
-  for (const Row& row : rows) {
-    ++counts[row.state];
-    widths[0] = std::max(widths[0], row.name_space.size());
-    widths[1] = std::max(widths[1], row.name.size());
-  }
-  const auto line = [&](std::string_view one, std::string_view two, std::string_view three,
-                        std::string_view four) {
-    std::cout << fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", one, widths[0], two, widths[1], three,
-                             widths[2], four);
-  };
-  line("NAMESPACE", "NAME", "STATE", "OWNER");
-  for (const Row& row : rows) {
-    if (row.state != PodState::NotAsked) {
-      line(row.name_space, row.name, to_string(row.state), row.owner);
-    }
-  }
-  const int asked =
-      counts[PodState::Injected] + counts[PodState::Outdated] + counts[PodState::Missing];
-  std::cout << fmt::format("asked {}: injected {}, outdated {}, missing {} (of {} Pods)\n", asked,
-                           counts[PodState::Injected], counts[PodState::Outdated],
-                           counts[PodState::Missing], rows.size());
-}
-
-void write_rows_json(const std::vector<Row>& rows) {
-  Json list = Json::array();
-  for (const Row& row : rows) {
-    list.push_back(Json({{"namespace", row.name_space},
-                         {"name", row.name},
-                         {"owner", row.owner},
-                         {"state", to_string(row.state)}}));
-  }
-  std::cout << codec::write_json_pretty(list) << "\n";
-}
-
 int run_status(const StatusFlags& flags) {
-  auto client = flags.cluster.connect(nullptr);
+  auto client = flags.cluster.connect_for_command();
   if (!client) {
     return fail(client.error());
   }
-  const auto tpl = flags.configmap.empty()
-                       ? flags.tpl.load()
-                       : fetch_template(*client.value(), flags.configmap, flags.tpl.options);
-  if (!tpl) {
-    return fail(tpl.error());
-  }
-  runtime::RealAmbience ambience(base::Logger(base::LogFormat::Text, base::LogLevel::Warn));
   const core::Policy policy = flags.policy.get();
   const std::string name_space =
       flags.name_space.empty() ? client.value()->default_namespace() : flags.name_space;
-  NamespaceCache namespaces(*client.value(), policy.key, ambience.get());
-  RunningInformer pods(*client.value(), kube::kPods,
-                       {.name_space = flags.all_namespaces ? "" : name_space},
-                       {.kind = "Pod", .transform = core::trim_pod}, ambience.get());
-  pods.start();
-  const Deadline deadline(kPatience);
-  if (!pods.informer().wait_for_sync(deadline.token()) ||
-      !namespaces.wait_for_sync(deadline.token())) {
-    return fail({base::ErrorCode::Unavailable, "the API server did not answer in time"});
+  StatusReader reader(*client.value(), policy, flags.all_namespaces ? "" : name_space);
+  if (auto read = reader.read_pods(); !read) {
+    return fail(read.error());
   }
-  const auto rows = rows_of(pods.informer().store(), namespaces, tpl.value(), policy);
-  flags.output == "json" ? write_rows_json(rows) : write_table(rows);
-  return cli::kDone;
+  const auto found =
+      find_template(*client.value(), {flags.tpl.config, flags.configmap, flags.tpl.options}, {});
+  if (!found) {
+    return fail(found.error());
+  }
+  reader.read_namespaces();
+  cli::StatusReport report = reader.report(found.value().tpl);
+  report.template_source = found.value().describe();
+  flags.output == "json" ? cli::write_status_json(report, std::cout)
+                         : cli::write_status_table(report, std::cout);
+  return flags.exit_code && report.count(core::PodState::Missing) > 0 ? cli::kUnmet : cli::kDone;
 }
 
 }  // namespace
@@ -157,12 +149,25 @@ void add_status_command(CLI::App& app, Chosen& chosen) {
   command.add_option("-o,--output", flags->output, "How to list them")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
+  command.add_flag("--exit-code", flags->exit_code,
+                   "Exit 3 if a Pod asked for the sidecar and runs without it");
   flags->tpl.add_to(command);
-  command.add_option("--configmap", flags->configmap, "The template's ConfigMap, as [NS/]NAME")
+  command.get_option("--config")->description(kClusterTemplateHelp);
+  command
+      .add_option("--configmap", flags->configmap,
+                  "The template's ConfigMap, as [NS/]NAME [default: "
+                  "envoy-initializer/envoy-initializer, if there is one]")
       ->excludes("--config");
   flags->policy.add_to(command);
   command.footer(
-      "Example:\n  envoy-initializer status -A --configmap envoy-initializer/envoy-initializer");
+      "The first line says which template the Pods were compared with.\n"
+      "\n"
+      "Examples:\n"
+      "  envoy-initializer status -A\n"
+      "  envoy-initializer status -n shop --exit-code\n"
+      "\n"
+      "To read the Pods of one namespace is all that -n needs; what else may not be read is "
+      "noted.");
   command.callback([flags, &chosen] { chosen.work = [flags] { return run_status(*flags); }; });
 }
 

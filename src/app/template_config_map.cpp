@@ -46,7 +46,7 @@ TemplateConfigMap::TemplateConfigMap(kube::RestClient& client, const ObjectName&
       policy_(std::move(policy)),
       ambient_(ambient),
       keeping_(keeping),
-      last_good_(client, name.name_space, name.name + "-last-good"),
+      last_good_(client, name.name_space, name.name + kLastGoodSuffix),
       running_(client, kube::kConfigMaps,
                {.name_space = name.name_space, .field_selector = "metadata.name=" + name.name},
                {.kind = "ConfigMap"}, ambient) {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/object_reader.h"
 #include "cli/objects.h"
-#include "cli/spool.h"
 #include "codec/json.h"
 
 namespace injector::cli {
@@ -15,10 +16,17 @@ namespace {
 
 using base::Json;
 
+constexpr const char* kDefaultNamespace = "default";
+
 struct Row {
   std::string title;
   std::string name_space;
   core::Decision decision;
+};
+
+struct Explained {
+  std::vector<Row> rows;
+  std::vector<std::string> failures;
 };
 
 core::Decision not_a_pod() {
@@ -28,29 +36,71 @@ core::Decision not_a_pod() {
   return decision;
 }
 
-Json as_json(const Row& row) {
-  Json warnings = Json::array();
-  for (const core::Warning& warning : row.decision.warnings) {
-    warnings.push_back(Json({{"code", to_string(warning.code)}, {"message", warning.message}}));
+std::string namespace_name(const Json& object) {
+  return std::string(base::text_of(base::find(object, "metadata", "namespace")));
+}
+
+bool is_namespace(const Json& object) {
+  return base::text_of(base::find(object, "kind")) == "Namespace";
+}
+
+std::string name_of(const Json& object) {
+  return std::string(base::text_of(base::find(object, "metadata", "name")));
+}
+
+void add_namespaces_among(const std::vector<Json>& objects, DecisionContext& context) {
+  for (const Json& object : objects) {
+    if (is_namespace(object)) {
+      context.namespaces.try_emplace(name_of(object), core::meta_facts(object));
+    }
   }
+}
+
+// One that is not there yet says nothing; the others' silence is worth a word.
+void look_up_namespaces(const std::vector<Json>& objects, const NamespaceLookup& look_up,
+                        DecisionContext& context, const Streams& streams) {
+  std::set<std::string> asked;
+  for (const Json& object : objects) {
+    std::string name = namespace_name(object);
+    name = name.empty() ? kDefaultNamespace : name;
+    if (!core::pod_path(object) || context.namespaces.contains(name) ||
+        !asked.insert(name).second) {
+      continue;
+    }
+    auto facts = look_up(name);
+    if (facts) {
+      context.namespaces.emplace(name, std::move(facts).value());
+    } else if (facts.error().code != base::ErrorCode::NotFound) {
+      streams.err << fmt::format("note: what Namespace {} says is not known: {}\n", name,
+                                 facts.error().message);
+    }
+  }
+}
+
+Explained explain_all(const std::vector<Json>& objects, const DecisionContext& context) {
+  Explained explained;
+  for (const Json& object : objects) {
+    auto decided = decide_object(object, context);
+    if (!decided) {
+      explained.failures.push_back(
+          base::annotate(std::move(decided).error(), object_title(object)).message);
+      continue;
+    }
+    explained.rows.push_back(
+        {object_title(object), namespace_name(object),
+         decided.value() ? std::move(decided.value()->decision) : not_a_pod()});
+  }
+  return explained;
+}
+
+Json as_json(const Row& row) {
   Json object = Json::object();
   object["object"] = row.title;
   if (!row.name_space.empty()) {
     object["namespace"] = row.name_space;
   }
-  object["decision"] = to_string(row.decision.outcome);
-  object["reason"] = to_string(row.decision.reason);
-  object["rule"] = to_string(row.decision.rule);
-  object["detail"] = row.decision.detail;
-  object["warnings"] = std::move(warnings);
+  object.update(decision_json(row.decision));
   return object;
-}
-
-std::string detail_of(const core::Decision& decision) {
-  if (decision.outcome == core::Outcome::Inject) {
-    return fmt::format("adds {} (by {})", decision.detail, to_string(decision.rule));
-  }
-  return decision.detail;
 }
 
 void write_table(const std::vector<Row>& rows, std::ostream& out) {
@@ -72,50 +122,72 @@ void write_table(const std::vector<Row>& rows, std::ostream& out) {
   }
   for (const Row& row : rows) {
     for (const core::Warning& warning : row.decision.warnings) {
-      out << fmt::format("warning: {}: {}: {}\n", row.title, to_string(warning.code),
-                         warning.message);
+      out << fmt::format("warning: {}: {}\n", row.title, to_string(warning));
     }
   }
 }
 
+void write_json(const Explained& explained, const std::string& template_source, std::ostream& out) {
+  Json objects = Json::array();
+  for (const Row& row : explained.rows) {
+    objects.push_back(as_json(row));
+  }
+  Json document = Json::object();
+  document["template"] = template_source;
+  document["objects"] = std::move(objects);
+  document["failures"] = explained.failures;
+  out << codec::write_json_pretty(document) << "\n";
+}
+
 }  // namespace
 
-int run_explain(const std::vector<std::string>& files, ExplainFormat format,
-                const DecisionContext& context, const Streams& streams) {
-  std::vector<Row> rows;
-  const auto explain = [&](const Json& object) -> base::Result<void> {
-    auto decided = decide_object(object, context);
-    if (!decided) {
-      return base::annotate(std::move(decided).error(), object_title(object));
-    }
-    rows.push_back({object_title(object),
-                    std::string(base::text_of(base::find(object, "metadata", "namespace"))),
-                    decided.value() ? std::move(decided.value()->decision) : not_a_pod()});
-    return {};
-  };
-  if (auto done = visit_objects(files, explain, streams); !done) {
-    streams.err << "error: " << done.error().message << "\n";
-    return kFailed;
+std::string detail_of(const core::Decision& decision) {
+  if (decision.outcome == core::Outcome::Inject) {
+    return fmt::format("adds {} (by {})", decision.detail, to_string(decision.rule));
   }
-  if (format == ExplainFormat::Table) {
-    write_table(rows, streams.out);
-    return kDone;
+  return decision.detail;
+}
+
+Json decision_json(const core::Decision& decision) {
+  Json warnings = Json::array();
+  for (const core::Warning& warning : decision.warnings) {
+    warnings.push_back(Json({{"code", to_string(warning.code)}, {"message", warning.message}}));
   }
-  Json list = Json::array();
-  for (const Row& row : rows) {
-    list.push_back(as_json(row));
+  Json object = Json::object();
+  object["decision"] = to_string(decision.outcome);
+  object["reason"] = to_string(decision.reason);
+  object["rule"] = to_string(decision.rule);
+  object["detail"] = decision.detail;
+  object["warnings"] = std::move(warnings);
+  return object;
+}
+
+int run_explain(const ExplainOptions& options, DecisionContext context, const Streams& streams) {
+  ReadObjects read = read_objects(options.files, streams);
+  add_namespaces_among(read.objects, context);
+  if (options.look_up) {
+    look_up_namespaces(read.objects, options.look_up, context, streams);
   }
-  streams.out << codec::write_json_pretty(list) << "\n";
-  return kDone;
+  Explained explained = explain_all(read.objects, context);
+  explained.failures.insert(explained.failures.end(), read.failures.begin(), read.failures.end());
+  if (options.format == ExplainFormat::Json) {
+    write_json(explained, options.template_source, streams.out);
+  } else {
+    streams.out << "template: " << options.template_source << "\n";
+    write_table(explained.rows, streams.out);
+  }
+  for (const std::string& failure : explained.failures) {
+    streams.err << "error: " << failure << "\n";
+  }
+  return explained.failures.empty() ? kDone : kFailed;
 }
 
 base::Result<std::map<std::string, core::MetaFacts>> read_namespaces(
     const std::vector<std::string>& files, const Streams& streams) {
   std::map<std::string, core::MetaFacts> namespaces;
   const auto take = [&](const Json& object) -> base::Result<void> {
-    if (base::text_of(base::find(object, "kind")) == "Namespace") {
-      namespaces[std::string(base::text_of(base::find(object, "metadata", "name")))] =
-          core::meta_facts(object);
+    if (is_namespace(object)) {
+      namespaces[name_of(object)] = core::meta_facts(object);
     }
     return {};
   };

@@ -2,9 +2,12 @@
 
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "cli/decide.h"
 #include "cli/streams.h"
@@ -13,11 +16,30 @@ namespace injector::cli {
 
 enum class ExplainFormat { Table, Json };
 
-[[nodiscard]] int run_explain(const std::vector<std::string>& files, ExplainFormat format,
-                              const DecisionContext& context, const Streams& streams);
+/// What a Namespace says, asked of a cluster.
+using NamespaceLookup = std::function<base::Result<core::MetaFacts>(const std::string& name)>;
+
+struct ExplainOptions {
+  std::vector<std::string> files;
+  ExplainFormat format = ExplainFormat::Table;
+  std::string template_source;  // "built-in template (sha256:...)": the first line.
+  NamespaceLookup look_up;      // For Namespaces that nothing else tells of; may be empty.
+};
+
+/// Namespaces are known from the context, from Namespace objects among the files, from look_up, in
+/// this order. What cannot be read or decided is reported, does not hide the others, and makes the
+/// exit code that of a failure.
+[[nodiscard]] int run_explain(const ExplainOptions& options, DecisionContext context,
+                              const Streams& streams);
 
 /// The labels and annotations of the Namespace objects in `files`, for the namespace rules.
 [[nodiscard]] base::Result<std::map<std::string, core::MetaFacts>> read_namespaces(
     const std::vector<std::string>& files, const Streams& streams);
+
+/// "adds envoy (by pod annotation)"; else the decision's own sentence.
+[[nodiscard]] std::string detail_of(const core::Decision& decision);
+
+/// {"decision": ..., "reason": ..., "rule": ..., "detail": ..., "warnings": [...]}
+[[nodiscard]] base::Json decision_json(const core::Decision& decision);
 
 }  // namespace injector::cli

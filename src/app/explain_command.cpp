@@ -1,0 +1,198 @@
+// explain: for objects in files, and for those that a cluster has.
+
+#include "cli/explain_command.h"
+
+#include <chrono>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cluster.h"
+#include "app/command_line.h"
+#include "app/live_target.h"
+#include "app/webhook_registration.h"
+#include "cli/explain_live.h"
+
+namespace injector::app {
+namespace {
+
+using base::Json;
+
+struct ExplainFlags {
+  std::vector<std::string> objects;
+  std::vector<std::string> files;
+  std::string output = "table";
+  bool live = false;
+  TemplateFlags tpl;
+  std::string configmap;
+  ClusterFlags cluster;
+  std::string webhook_configuration = "envoy-initializer";
+  PolicyFlags policy;
+  std::vector<std::string> namespace_files;
+
+  [[nodiscard]] cli::ExplainFormat format() const {
+    return output == "json" ? cli::ExplainFormat::Json : cli::ExplainFormat::Table;
+  }
+
+  [[nodiscard]] bool asks_cluster() const { return live || !objects.empty() || !configmap.empty(); }
+};
+
+int usage_error(const std::string& message) {
+  std::cerr << "error: " << message << "\n";
+  return cli::kUsage;
+}
+
+base::Result<FoundTemplate> template_of_files(const TemplateFlags& flags) {
+  auto tpl = flags.load();
+  if (!tpl) {
+    return std::move(tpl).error();
+  }
+  return FoundTemplate{std::move(tpl).value(),
+                       flags.config.empty() ? "built-in template" : "file " + flags.config,
+                       {}};
+}
+
+int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemplate found) {
+  const cli::Streams streams = process_streams();
+  auto namespaces = cli::read_namespaces(flags.namespace_files, streams);
+  if (!namespaces) {
+    return fail(namespaces.error());
+  }
+  cli::ExplainOptions options;
+  options.files = flags.files;
+  options.format = flags.format();
+  options.template_source = found.describe();
+  if (client != nullptr) {
+    options.look_up = [client](const std::string& name) {
+      return fetch_namespace(*client, name, kCommandPatience);
+    };
+  }
+  return cli::run_explain(
+      options, {std::move(found.tpl), flags.policy.get(), std::move(namespaces).value()}, streams);
+}
+
+base::Result<cli::LiveObject> read_live(kube::RestClient& client, const std::string& text) {
+  const auto target = find_live_target(client, text, client.default_namespace(), {});
+  if (!target) {
+    return target.error();
+  }
+  auto object = get_live(client, target.value(), {});
+  if (!object) {
+    return std::move(object).error();
+  }
+  cli::LiveObject live{std::move(object).value(), {}, {}};
+  auto name_space = client.get({kube::kNamespaces, "", target.value().name_space, ""}, {});
+  if (name_space) {
+    live.name_space = std::move(name_space).value();
+  } else {
+    live.name_space_note =
+        fmt::format("what the Namespace says is not known: {}", name_space.error().message);
+  }
+  return live;
+}
+
+int explain_objects(const ExplainFlags& flags, kube::RestClient& client, FoundTemplate found) {
+  const std::string source = found.describe();
+  const cli::DecisionContext context{std::move(found.tpl), flags.policy.get(), {}};
+  const cli::Registration registration =
+      find_registration(client, flags.webhook_configuration, std::chrono::system_clock::now(), {});
+  std::vector<cli::LiveReport> reports;
+  std::vector<std::string> failures;
+  for (const std::string& text : flags.objects) {
+    const auto live = read_live(client, text);
+    auto report = live ? cli::explain_live(live.value(), registration, context)
+                       : base::Result<cli::LiveReport>(live.error());
+    if (report) {
+      reports.push_back(std::move(report).value());
+    } else {
+      failures.push_back(fmt::format("{}: {}", text, report.error().message));
+    }
+  }
+  cli::write_live_reports(reports, failures, source, flags.format(), std::cout);
+  for (const std::string& failure : failures) {
+    std::cerr << "error: " << failure << "\n";
+  }
+  return failures.empty() ? cli::kDone : cli::kFailed;
+}
+
+int run_with_cluster(const ExplainFlags& flags) {
+  auto client = flags.cluster.connect_for_command();
+  if (!client) {
+    return fail(client.error());
+  }
+  auto found =
+      find_template(*client.value(), {flags.tpl.config, flags.configmap, flags.tpl.options}, {});
+  if (!found) {
+    return fail(found.error());
+  }
+  return flags.objects.empty()
+             ? explain_files(flags, client.value().get(), std::move(found).value())
+             : explain_objects(flags, *client.value(), std::move(found).value());
+}
+
+int run_explain(const ExplainFlags& flags) {
+  if (flags.files.empty() == flags.objects.empty()) {
+    return usage_error("give either files with -f, or objects of a cluster such as deployment/web");
+  }
+  if (!flags.objects.empty() && !flags.namespace_files.empty()) {
+    return usage_error("--namespace-file goes with -f: a live object has its live Namespace");
+  }
+  if (flags.asks_cluster()) {
+    return run_with_cluster(flags);
+  }
+  auto found = template_of_files(flags.tpl);
+  return found ? explain_files(flags, nullptr, std::move(found).value()) : fail(found.error());
+}
+
+void add_flags(CLI::App& command, ExplainFlags& flags) {
+  command.add_option("OBJECT", flags.objects,
+                     "Objects of a cluster, as KIND/NAME: pod/web-0, deployment/web");
+  command.add_option("-f,--filename", flags.files,
+                     "A file, a directory, or - for standard input; may be repeated");
+  command.add_option("-o,--output", flags.output, "How to say it")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  command.add_flag("--live", flags.live,
+                   "With -f: template and Namespaces are those of the cluster");
+  flags.tpl.add_to(command);
+  command.get_option("--config")
+      ->description(
+          "The template, or the ConfigMap that holds it [default: the cluster's, with OBJECT or "
+          "--live; else the built-in Envoy]");
+  command
+      .add_option("--configmap", flags.configmap,
+                  "The template: a ConfigMap of a cluster, as [NS/]NAME")
+      ->excludes("--config");
+  flags.cluster.add_to(command);
+  command.add_option("-n,--namespace", flags.cluster.options.name_space,
+                     "Where OBJECT is [default: the context's namespace]");
+  command
+      .add_option("--webhook-configuration", flags.webhook_configuration,
+                  "With OBJECT: the MutatingWebhookConfiguration that calls us")
+      ->capture_default_str();
+  flags.policy.add_to(command);
+  command.add_option("--namespace-file", flags.namespace_files,
+                     "Namespace objects, for the rules that look at them; may be repeated");
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Chosen& chosen) {
+  auto flags = std::make_shared<ExplainFlags>();
+  CLI::App& command =
+      *app.add_subcommand("explain", "Say what would happen to each object, and why");
+  add_flags(command, *flags);
+  command.footer(
+      "The first line says which template it is about. With OBJECT: which rule decides, whether "
+      "the\nwebhook is called at all, and what the object has today.\n"
+      "\n"
+      "Examples:\n"
+      "  envoy-initializer explain -f manifests/\n"
+      "  envoy-initializer explain -f pod.yaml --namespace-file namespace.yaml -o json\n"
+      "  envoy-initializer explain -f pod.yaml --live\n"
+      "  envoy-initializer explain deployment/web pod/web-0 -n shop");
+  command.callback([flags, &chosen] { chosen.work = [flags] { return run_explain(*flags); }; });
+}
+
+}  // namespace injector::app
