@@ -54,6 +54,11 @@ CLI::Option* ManagedFlags::add_to(CLI::App& command) {
       "--manage-certs", enabled,
       "Make CA and certificate, keep them in --secret, put the CA into --webhook-configuration, "
       "renew both at two thirds of their life");
+  command
+      .add_flag("--force-manage-certs", force,
+                "With --manage-certs: do it although this process runs in no Pod of the cluster; "
+                "the webhook that runs there loses its caBundle")
+      ->needs(manage);
   command.add_option("--service", service, "With --manage-certs: the Service in front of us")
       ->capture_default_str();
   command.add_option("--namespace", name_space,

@@ -19,6 +19,7 @@ namespace injector::app {
 
 struct ManagedFlags {
   bool enabled = false;
+  bool force = false;  // Also from outside the cluster.
   std::string service = "envoy-initializer";
   std::string name_space{};  // Empty: the cluster flags' own.
   std::string secret = "envoy-initializer-tls";

@@ -37,6 +37,42 @@ base::Result<std::string> read_client_ca(const WebhookFlags& flags) {
   return pem;
 }
 
+// Follows --client-ca for certificates that do not come from files themselves.
+std::unique_ptr<base::FileWatch> follow_client_ca(const WebhookFlags& flags,
+                                                  const std::string& seen,
+                                                  tls::ServingCertificate& certificate) {
+  if (flags.certificate.client_ca.empty()) {
+    return nullptr;
+  }
+  base::FileSnapshot first;
+  first.emplace_back(seen);
+  return std::make_unique<base::FileWatch>(
+      std::vector{flags.certificate.client_ca}, std::move(first),
+      [&certificate](const base::FileSnapshot& files) {
+        const auto& file = files.front();
+        if (!file || file.value().empty()) {
+          certificate.report_failure(file ? base::invalid("client CA: the file is empty")
+                                          : file.error());
+          return;
+        }
+        // Both outcomes are logged and counted there.
+        static_cast<void>(certificate.replace_client_ca(file.value()));
+      });
+}
+
+// The caBundle belongs to the webhook that the cluster's Service leads to.
+base::Result<void> check_place(const WebhookFlags& flags) {
+  if (flags.managed.force || flags.cluster.of_our_pod()) {
+    return {};
+  }
+  return base::invalid(fmt::format(
+      "--manage-certs: this process does not run in a Pod of the cluster. It would put a CA of its "
+      "own into the webhook configuration \"{}\", which the webhook in the cluster relies on. To "
+      "try it here, use --standalone, or --tls-cert and --tls-key; if this is what you want, add "
+      "--force-manage-certs",
+      flags.managed.webhook_configuration));
+}
+
 base::Result<WebhookCertificate> serve_from_memory(const WebhookFlags& flags,
                                                    const base::Logger& log) {
   const tls::Validity validity{std::chrono::system_clock::now(), kStandaloneLifetime};
@@ -63,7 +99,8 @@ base::Result<WebhookCertificate> serve_from_memory(const WebhookFlags& flags,
   if (!serving) {
     return std::move(serving).error();
   }
-  return WebhookCertificate{.memory = std::move(serving).value()};
+  auto watch = follow_client_ca(flags, client_ca.value(), *serving.value());
+  return WebhookCertificate{.memory = std::move(serving).value(), .client_ca = std::move(watch)};
 }
 
 base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
@@ -78,21 +115,25 @@ base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
 base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
                                                    prometheus::Registry& registry,
                                                    const runtime::Ambient& ambient) {
+  if (auto allowed = check_place(flags); !allowed) {
+    return std::move(allowed).error();
+  }
   auto client = flags.cluster.connect(&registry);
   if (!client) {
     return std::move(client).error();
   }
-  auto client_ca = read_client_ca(flags);
+  const auto client_ca = read_client_ca(flags);
   if (!client_ca) {
-    return std::move(client_ca).error();
+    return client_ca.error();
   }
-  auto managed = ManagedServing::open(flags.managed, std::move(client).value(),
-                                      std::move(client_ca).value(), ambient);
+  auto managed =
+      ManagedServing::open(flags.managed, std::move(client).value(), client_ca.value(), ambient);
   if (!managed) {
     return std::move(managed).error();
   }
   managed.value()->start();
-  return WebhookCertificate{.managed = std::move(managed).value()};
+  auto watch = follow_client_ca(flags, client_ca.value(), managed.value()->certificate());
+  return WebhookCertificate{.managed = std::move(managed).value(), .client_ca = std::move(watch)};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "app/managed_serving.h"
 #include "app/webhook_flags.h"
+#include "base/file_watch.h"
 #include "base/result.h"
 #include "runtime/ambient.h"
 #include "tls/serving_certificate.h"
@@ -19,6 +20,7 @@ struct WebhookCertificate {
   std::unique_ptr<tls::CertificateFiles> files{};
   std::unique_ptr<ManagedServing> managed{};
   std::unique_ptr<tls::ServingCertificate> memory{};
+  std::unique_ptr<base::FileWatch> client_ca{};  // Last: it uses the others. `files` has its own.
 
   [[nodiscard]] tls::ServingCertificate& get() const {
     if (managed) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <prometheus/registry.h>
 
+#include "app/admin_address.h"
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/template_config_map.h"
@@ -75,6 +76,9 @@ void add_checks(webhook::Health& health, const codec::TemplateStore& templates,
     const std::string remark = templates.remark();
     return remark.empty() ? base::Result<void>()
                           : base::Error{base::ErrorCode::Unavailable, remark};
+  });
+  health.add_readiness_check("certificate", [&certificate] {
+    return certificate.get().valid(std::chrono::system_clock::now());
   });
   health.add_note("certificate update", [&certificate] { return certificate.get().status(); });
   if (certificate.managed) {
@@ -236,9 +240,9 @@ class WebhookProcess {
                                 [&](std::string_view body) { return validation.answer(body); }),
         &certificate_.get(), log_);
     add_checks(health_, templates_, certificate_);
-    webhook::Server admin({.name = "admin", .listen = flags_.admin_listen},
-                          webhook::admin_routes(health_, collectables(server), version_json()),
-                          nullptr, log_);
+    webhook::Server admin(
+        {.name = "admin", .listen = admin_address(flags_.admin_listen, flags_.standalone)},
+        webhook::admin_routes(health_, collectables(server), version_json()), nullptr, log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }
@@ -288,6 +292,9 @@ class WebhookProcess {
     }
     if (certificate_.files) {
       certificate_.files->reload_now();
+    }
+    if (certificate_.client_ca) {
+      certificate_.client_ca->check_now();
     }
   }
 
@@ -342,7 +349,8 @@ void add_webhook_command(CLI::App& app, Chosen& chosen) {
       "  envoy-initializer webhook --standalone --listen 127.0.0.1:8443 --ca-out ca.crt\n"
       "  envoy-initializer webhook --config /etc/envoy-initializer --tls-cert tls.crt --tls-key "
       "tls.key\n"
-      "  envoy-initializer webhook --configmap envoy-initializer --manage-certs\n"
+      "  envoy-initializer webhook --configmap envoy-initializer --manage-certs   (in the "
+      "cluster)\n"
       "\n"
       "SIGTERM and SIGINT drain: /readyz fails at once, requests are served for --shutdown-delay, "
       "what is\nin flight is finished. A second signal exits now. SIGHUP reads template and "

@@ -14,8 +14,9 @@ void WebhookFlags::add_to(CLI::App& command) {
 
 void WebhookFlags::add_serving(CLI::App& command) {
   command.add_option("--listen", server.listen, "Address of the HTTPS port")->capture_default_str();
-  command.add_option("--admin-listen", admin_listen, "Address of the admin port (plain HTTP)")
-      ->capture_default_str();
+  command.add_option("--admin-listen", admin_listen,
+                     "Address of the admin port (plain HTTP) [default: :8080; 127.0.0.1:8080 with "
+                     "--standalone]");
   auto* cert = command.add_option("--tls-cert", certificate.certificate,
                                   "Serving certificate (PEM); followed when it changes");
   auto* key = command.add_option("--tls-key", certificate.key, "Its key (PEM)");
@@ -23,7 +24,8 @@ void WebhookFlags::add_serving(CLI::App& command) {
   key->needs(cert);
   managed.add_to(command)->excludes(cert);
   command.add_option("--client-ca", certificate.client_ca,
-                     "Demand a client certificate signed by one of these CAs (PEM)");
+                     "Demand a client certificate signed by one of these CAs (PEM); followed when "
+                     "it changes");
   command.add_option("--max-connections", server.max_connections, "Open connections at the most")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

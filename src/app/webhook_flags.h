@@ -16,7 +16,7 @@ namespace injector::app {
 
 struct WebhookFlags {
   webhook::ServerOptions server;
-  std::string admin_listen = ":8080";
+  std::string admin_listen;  // Empty: see app/admin_address.h.
   bool standalone = false;
   std::string config;
   std::string configmap;

@@ -339,6 +339,11 @@ TEST_CASE("initializer: the lease is in our namespace, not in that of -n", "[api
   REQUIRE(eventually(
       [&] { return server().request("GET", root + "lease-home" + name).status == 200; }));
   CHECK(server().request("GET", root + "leased" + name).status == 404);
+  // Without the flag it is where the kubeconfig says that we are.
+  Replica at_home(space.flags({"--resources", "deployments", "--leader-elect"}));
+  REQUIRE(
+      eventually([&] { return server().request("GET", root + "default" + name).status == 200; }));
+  CHECK(server().request("GET", root + "leased" + name).status == 404);
 }
 
 TEST_CASE("initializer: a job is tried once, and said to be immutable", "[apiserver]") {

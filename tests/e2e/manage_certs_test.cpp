@@ -370,6 +370,7 @@ class Webhook {
                            "--admin-listen",
                            fmt::format("127.0.0.1:{}", admin_port_),
                            "--manage-certs",
+                           "--force-manage-certs",
                            "--secret",
                            name,
                            "--webhook-configuration",

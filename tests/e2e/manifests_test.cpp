@@ -348,6 +348,7 @@ ChildProcess start_base(const TempDir& dir, const std::string& address) {
                      {"--namespace", "envoy-initializer"},  // What the kubelet makes of it.
                      {"--shutdown-delay", "0s"}});
   command.push_back("--kubeconfig=" + server().kubeconfig_of(kAccount));
+  command.push_back("--force-manage-certs");  // This is no Pod.
   return ChildProcess{{.argv = command, .log_file = dir.file("log")}};
 }
 
