@@ -193,7 +193,7 @@ TEST_CASE("uninject: files or live objects, and nothing in between", "[process]"
 TEST_CASE("explain: files or live objects, and nothing in between", "[process]") {
   const FakeApi api(refuse_all(404, "NotFound"), FakeApi::Security::Plain);
   CHECK(run_binary({"explain"}, api.url()).code == 2);
-  CHECK(run_binary({"explain", "-f", "x.yaml", "pod/web"}, api.url()).code == 2);
+  CHECK(run_binary({"explain", "pod/web", "-f", "x.yaml"}, api.url()).code == 2);
 }
 
 TEST_CASE("explain: the live Namespace counts for files with --live", "[process]") {
