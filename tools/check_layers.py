@@ -12,7 +12,8 @@ MAY_INCLUDE = {
     "runtime": {"base"},
     "kube": {"base", "codec", "runtime"},
     "tls": {"base"},
-    "webhook": {"base", "core", "codec", "tls"},
+    "http": {"base", "tls"},
+    "webhook": {"base", "core", "codec", "tls", "http"},
     "controller": {"base", "core", "codec", "patch", "runtime"},
     "cli": {"base", "core", "codec", "patch"},
 }
@@ -23,7 +24,7 @@ MAY_INCLUDE["examples"] = {"base", "codec", "runtime", "kube"}
 CONFINED = {
     "simdjson": {"codec"},
     "httplib.h": {"kube", "webhook"},
-    "openssl/": {"core", "kube", "tls", "webhook"},
+    "openssl/": {"core", "kube", "tls", "http", "webhook"},
     "CLI/": {"app", "examples"},
     "spdlog/": {"base"},
     "prometheus/": {"runtime", "kube", "webhook", "controller", "app"},

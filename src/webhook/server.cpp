@@ -18,7 +18,7 @@
 #include "base/mutex.h"
 #include "webhook/connection.h"
 #include "webhook/http_engine.h"
-#include "webhook/listener.h"
+#include "http/listener.h"
 #include "webhook/parking.h"
 #include "webhook/seats.h"
 
@@ -27,6 +27,9 @@ namespace {
 
 using base::Result;
 using base::TimePoint;
+using http::accept_from;
+using http::listen_on;
+using http::Listener;
 
 constexpr std::size_t kSpareWorkers = 2;                        // Stay, however quiet it is.
 constexpr base::Duration kPatience = std::chrono::seconds(10);  // Of the others.
@@ -106,7 +109,7 @@ class Server::Pool {
   std::atomic<std::uint64_t> requests_{0};
   std::atomic<std::uint64_t> handshake_failures_{0};
 
-  Listener listener_;       // The keeper's, once it runs.
+  http::Listener listener_;       // The keeper's, once it runs.
   bool exhausted_ = false;  // The keeper's: the last accept() failed for want of something.
   bool starved_ = false;    // The keeper's: a client waits in the backlog for a seat.
   bool cut_short_ = false;  // The keeper's: stop() ran out of time.
