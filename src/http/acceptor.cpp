@@ -27,7 +27,8 @@ void Acceptor::accept() {
   bool starved = false;
   for (int i = 0; i < kAcceptsPerTurn && !starved && somebody_waits(); ++i) {
     const bool full = shared_.connections >= shared_.options.max_connections;
-    starved = (full && !make_room()) || !accept_one();
+    // A newcomer may be the one that can best be spared: nobody is until all are known.
+    starved = (full && (newcomers_unknown() || !make_room())) || !accept_one();
   }
   set_starved(starved);
   if (shared_.stopping && (starved || !somebody_waits())) {
@@ -35,6 +36,11 @@ void Acceptor::accept() {
     shared_.starved = false;
     shared_.listening = false;
   }
+}
+
+bool Acceptor::newcomers_unknown() const noexcept {
+  return std::any_of(loops_.begin(), loops_.end(),
+                     [](const auto& loop) { return loop->has_newcomers(); });
 }
 
 bool Acceptor::somebody_waits() const noexcept {

@@ -36,6 +36,7 @@ class Acceptor {
 
  private:
   [[nodiscard]] bool somebody_waits() const noexcept;
+  [[nodiscard]] bool newcomers_unknown() const noexcept;
   [[nodiscard]] bool accept_one();
   [[nodiscard]] bool make_room();
   void report_exhaustion(int error);

@@ -80,6 +80,7 @@ void EventLoop::watch_listener(bool on) {
 
 void EventLoop::adopt(base::FileDescriptor socket) {
   ++open_;
+  ++newcomer_count_;
   {
     const base::MutexLock lock(mutex_);
     newcomers_.push_back(std::move(socket));
@@ -201,6 +202,8 @@ void EventLoop::take_inbox() {
       forget_one();
     }
   }
+  publish();
+  newcomer_count_ -= newcomers.size();
   for (const Completion& completion : completions) {
     guarded(*completion.connection, [&] { complete(completion); });
   }

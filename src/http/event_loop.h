@@ -82,6 +82,9 @@ class EventLoop {
 
   [[nodiscard]] std::size_t connections() const noexcept { return open_; }
 
+  /// True if it has adopted connections that it has not looked at yet, nor ranked.
+  [[nodiscard]] bool has_newcomers() const noexcept { return newcomer_count_ > 0; }
+
   [[nodiscard]] std::size_t idle() const noexcept { return idle_; }
 
   /// The loop's thread: the same at once. False: there is none.
@@ -148,6 +151,7 @@ class EventLoop {
 
   std::atomic<std::uint64_t> rank_{kNothingToEvict};
   std::atomic<std::size_t> open_{0};
+  std::atomic<std::size_t> newcomer_count_{0};
   std::atomic<std::size_t> idle_{0};
   std::atomic<bool> eviction_requested_{false};
 
