@@ -3,7 +3,7 @@
 // good certificate stays.
 //
 //   auto files = tls::CertificateFiles::open({"tls.crt", "tls.key", ""}, log);   // watches them
-//   webhook::Server server(options, routes, &files.value()->certificate(), log);
+//   http::Server server(options, routes, &files.value()->certificate(), log);
 //
 // All public functions may be called from any thread.
 

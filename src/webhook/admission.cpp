@@ -81,23 +81,52 @@ HttpReply Admission::answer(std::string_view body) const {
   const auto start = SteadyTime::now();
   const auto request = codec::read_review(body);
   if (!request) {
-    metrics_.count_failure(AdmissionFailure::BadRequest);
-    log_.warn("bad admission request", {{"error", request.error().message}});
-    return plain_text(kBadRequest, request.error().message);
+    return bad_request(request.error());
   }
+  NamespaceFacts name_space;
+  if (needs_namespace(request.value())) {
+    name_space = inputs_.namespaces(request.value().name_space);
+  }
+  return answer(request.value(), name_space.get(), start);
+}
+
+std::optional<HttpReply> Admission::answer_at_once(std::string_view body) const {
+  const auto start = SteadyTime::now();
+  const auto request = codec::read_review(body);
+  if (!request) {
+    return bad_request(request.error());
+  }
+  if (!needs_namespace(request.value())) {
+    return answer(request.value(), nullptr, start);
+  }
+  const auto known = inputs_.peek ? inputs_.peek(request.value().name_space) : std::nullopt;
+  if (!known) {
+    return std::nullopt;
+  }
+  return answer(request.value(), known->get(), start);
+}
+
+HttpReply Admission::bad_request(const base::Error& error) const {
+  metrics_.count_failure(AdmissionFailure::BadRequest);
+  log_.warn("bad admission request", {{"error", error.message}});
+  return plain_text(kBadRequest, error.message);
+}
+
+HttpReply Admission::answer(const AdmissionRequest& request, const core::MetaFacts* name_space,
+                            SteadyTime::time_point start) const {
   // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
   static const core::Template kNone;
   const auto current = inputs_.templates.current();
   const core::Template& tpl = current ? *current : kNone;
-  const Decision decision = decide(request.value(), tpl);
+  const Decision decision = decide(request, name_space, tpl);
   if (!current && decision.outcome != Outcome::Skip) {
-    return no_template(request.value());
+    return no_template(request);
   }
-  HttpReply reply{200, write_review(request.value(), response_to(request.value(), decision, tpl))};
+  HttpReply reply{200, write_review(request, response_to(request, decision, tpl))};
   const double seconds = seconds_since(start);
   metrics_.count(decision.outcome, decision.reason, seconds);
-  log(request.value(), decision, seconds);
-  tell_owner(request.value(), decision);
+  log(request, decision, seconds);
+  tell_owner(request, decision);
   return reply;
 }
 
@@ -135,7 +164,8 @@ void Admission::tell_owner(const AdmissionRequest& request, const Decision& deci
   }
 }
 
-Decision Admission::decide(const AdmissionRequest& request, const core::Template& tpl) const {
+Decision Admission::decide(const AdmissionRequest& request, const core::MetaFacts* name_space,
+                           const core::Template& tpl) const {
   if (!request.is_pod()) {
     return left_alone(Reason::NotAPod, fmt::format("resource {}", request.resource));
   }
@@ -147,20 +177,20 @@ Decision Admission::decide(const AdmissionRequest& request, const core::Template
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);
   }
-  const auto name_space = namespace_of(request);
-  return core::inject(*request.pod, name_space.get(), tpl, inputs_.policy);
+  return core::inject(*request.pod, name_space, tpl, inputs_.policy);
 }
 
 // The Pod's own word comes first, and an injected Pod is left alone anyway: then the Namespace does
 // not matter, and nobody waits for it.
-std::shared_ptr<const core::MetaFacts> Admission::namespace_of(
-    const AdmissionRequest& request) const {
+bool Admission::needs_namespace(const AdmissionRequest& request) const {
+  if (!inputs_.namespaces || !request.is_pod() || !request.is_create() || !request.pod) {
+    return false;
+  }
   const bool own_word =
       core::opt_in(*request.pod, nullptr, inputs_.policy).rule != core::Rule::Default;
   const bool injected =
       core::find(request.pod->annotations, inputs_.policy.status_key()) != nullptr;
-  return own_word || injected || !inputs_.namespaces ? nullptr
-                                                     : inputs_.namespaces(request.name_space);
+  return !own_word && !injected;
 }
 
 }  // namespace injector::webhook
