@@ -17,7 +17,8 @@
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
 #include "webhook/admission.h"
-#include "webhook/server.h"
+
+#include "http/server.h"
 
 namespace injector {
 namespace {
@@ -36,10 +37,10 @@ int run(const std::filesystem::path& folder) {
   const base::Logger log = base::Logger::silent();
   const auto certificate =
       tls::ServingCertificate::create({pair.certificate.pem(), pair.key.pem(), ""}, log).value();
-  webhook::ServerOptions options;
+  http::ServerOptions options;
   options.listen = "127.0.0.1:0";
   const auto constant = [](std::string_view) { return webhook::HttpReply{200, kAnswer}; };
-  webhook::Server ours(options, webhook::mutate_routes(constant), certificate.get(), log);
+  http::Server ours(options, webhook::mutate_routes(constant), certificate.get(), log);
   if (auto started = ours.start(); !started) {
     std::cerr << started.error().message << "\n";
     return 1;
@@ -50,10 +51,10 @@ int run(const std::filesystem::path& folder) {
   prometheus::Registry registry;
   webhook::AdmissionMetrics metrics(registry);
   const webhook::Admission admission({templates}, metrics, log);
-  webhook::Server real(options, webhook::mutate_routes([&](std::string_view body) {
-                         return admission.answer(body);
-                       }),
-                       certificate.get(), log);
+  http::Server real(options, webhook::mutate_routes([&](std::string_view body) {
+                      return admission.answer(body);
+                    }),
+                    certificate.get(), log);
   if (auto started = real.start(); !started) {
     std::cerr << started.error().message << "\n";
     return 1;
@@ -68,8 +69,8 @@ int run(const std::filesystem::path& folder) {
 
   std::cout << real.port() << " " << ours.port() << " " << stock_port << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
-    const webhook::ServerStats stats = (line == "real" ? real : ours).stats();
-    std::cout << "connections accepted " << stats.accepted << ", workers " << stats.workers
+    const http::ServerStats stats = (line == "real" ? real : ours).stats();
+    std::cout << "connections accepted " << stats.accepted << ", threads " << stats.threads
               << std::endl;
   }
   stock.stop();

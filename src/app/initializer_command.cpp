@@ -38,7 +38,8 @@
 #include "webhook/admin.h"
 #include "webhook/admission_metrics.h"
 #include "webhook/process_metrics.h"
-#include "webhook/server.h"
+
+#include "http/server.h"
 
 namespace injector::app {
 namespace {
@@ -209,9 +210,9 @@ class InitializerProcess {
     }
     namespaces_ = std::make_unique<NamespaceCache>(*client_, flags_.policy().key, ambience_.get());
     add_checks();
-    webhook::Server admin({.name = "admin", .listen = flags_.admin_listen},
-                          webhook::admin_routes(health_, collectables(), version_json()), nullptr,
-                          log_);
+    http::Server admin({.name = "admin", .listen = flags_.admin_listen, .threads = 1},
+                       webhook::admin_routes(health_, collectables(), version_json()), nullptr,
+                       log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }

@@ -26,8 +26,9 @@
 #include "webhook/admission_metrics.h"
 #include "webhook/namespaces.h"
 #include "webhook/process_metrics.h"
-#include "webhook/server.h"
 #include "webhook/validation.h"
+
+#include "http/server.h"
 
 namespace injector::app {
 namespace {
@@ -211,6 +212,15 @@ class WebhookProcess {
     };
   }
 
+  [[nodiscard]] webhook::NamespacePeek namespace_peek() const {
+    if (!following_.fresh_namespaces) {
+      return {};
+    }
+    return [fresh = following_.fresh_namespaces.get()](const std::string& name) {
+      return fresh->find_at_once(name);
+    };
+  }
+
   [[nodiscard]] webhook::OwnerNotice owner_notice() const {
     if (!following_.events) {
       return {};
@@ -231,20 +241,23 @@ class WebhookProcess {
 
   int serve() {
     const webhook::Admission admission(
-        {templates_, flags_.core_policy(), namespace_lookup(), owner_notice()}, admission_metrics_,
-        log_);
+        {templates_, flags_.core_policy(), namespace_lookup(), owner_notice(), namespace_peek()},
+        admission_metrics_, log_);
     const webhook::Validation validation(
         {following_.template_name.name_space, following_.template_name.name},
         flags_.template_options, *registry_, log_);
-    webhook::Server server(
-        flags_.server_options(),
-        webhook::webhook_routes([&](std::string_view body) { return admission.answer(body); },
-                                [&](std::string_view body) { return validation.answer(body); }),
-        &certificate_.get(), log_);
+    http::Server server(flags_.server_options(),
+                        webhook::webhook_routes(
+                            {[&](std::string_view body) { return admission.answer_at_once(body); },
+                             [&](std::string_view body) { return admission.answer(body); }},
+                            [&](std::string_view body) { return validation.answer(body); }),
+                        &certificate_.get(), log_);
     add_checks(health_, templates_, certificate_);
-    webhook::Server admin(
-        {.name = "admin", .listen = admin_address(flags_.admin_listen, flags_.standalone)},
-        webhook::admin_routes(health_, collectables(server), version_json()), nullptr, log_);
+    http::Server admin({.name = "admin",
+                        .listen = admin_address(flags_.admin_listen, flags_.standalone),
+                        .threads = 1},
+                       webhook::admin_routes(health_, collectables(server), version_json()),
+                       nullptr, log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }
@@ -259,7 +272,7 @@ class WebhookProcess {
     return cli::kDone;
   }
 
-  [[nodiscard]] webhook::Collectables collectables(const webhook::Server& server) const {
+  [[nodiscard]] webhook::Collectables collectables(const http::Server& server) const {
     webhook::Collectables all{registry_, std::make_shared<webhook::TemplateMetrics>(templates_),
                               std::make_shared<webhook::CertificateMetrics>(certificate_.get()),
                               std::make_shared<webhook::ServerMetrics>(server),
@@ -300,7 +313,7 @@ class WebhookProcess {
     }
   }
 
-  void drain(webhook::Server& server) {
+  void drain(http::Server& server) {
     const auto delay = parse_duration(flags_.shutdown_delay);
     log_.info("draining", {{"delay_ms", delay.count()}});
     health_.set_draining();

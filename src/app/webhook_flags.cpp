@@ -29,6 +29,10 @@ void WebhookFlags::add_serving(CLI::App& command) {
   command.add_option("--max-connections", server.max_connections, "Open connections at the most")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  command
+      .add_option("--threads", server.threads,
+                  "Event loops that serve requests [default: the CPUs this process may use]")
+      ->check(CLI::Range(1, 1024));
   command.add_option("--max-body", max_body, "Bytes of a request body at the most")
       ->check(CLI::Range(1024, 1 << 30))
       ->capture_default_str();
@@ -72,8 +76,8 @@ void WebhookFlags::add_lifecycle(CLI::App& command) {
       ->capture_default_str();
 }
 
-webhook::ServerOptions WebhookFlags::server_options() const {
-  webhook::ServerOptions options = server;
+http::ServerOptions WebhookFlags::server_options() const {
+  http::ServerOptions options = server;
   options.limits.body_bytes = max_body;
   options.limits.idle = parse_duration(idle_timeout);
   return options;

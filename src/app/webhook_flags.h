@@ -10,12 +10,13 @@
 #include "app/managed_serving.h"
 #include "codec/template.h"
 #include "tls/serving_certificate.h"
-#include "webhook/server.h"
+
+#include "http/server.h"
 
 namespace injector::app {
 
 struct WebhookFlags {
-  webhook::ServerOptions server;
+  http::ServerOptions server;
   std::string admin_listen;  // Empty: see app/admin_address.h.
   bool standalone = false;
   std::string config;
@@ -35,7 +36,7 @@ struct WebhookFlags {
 
   void add_to(CLI::App& command);
 
-  [[nodiscard]] webhook::ServerOptions server_options() const;
+  [[nodiscard]] http::ServerOptions server_options() const;
   [[nodiscard]] core::Policy core_policy() const;
 
  private:

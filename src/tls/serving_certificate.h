@@ -4,7 +4,7 @@
 // that is not valid yet waits until it is.
 //
 //   auto files = tls::CertificateFiles::open({"tls.crt", "tls.key", ""}, log);   // watches them
-//   webhook::Server server(options, routes, &files.value()->certificate(), log);
+//   http::Server server(options, routes, &files.value()->certificate(), log);
 //
 // All public functions may be called from any thread.
 

@@ -135,12 +135,12 @@ Routes admin_routes(const Health& health, Collectables metrics, std::string vers
     return health.readiness(wants_details(request));
   };
   return {
-      {HttpMethod::Get, "/healthz", live},
-      {HttpMethod::Get, "/livez", live},
-      {HttpMethod::Get, "/readyz", ready},
-      {HttpMethod::Get, "/metrics",
+      {http::Method::Get, "/healthz", live},
+      {http::Method::Get, "/livez", live},
+      {http::Method::Get, "/readyz", ready},
+      {http::Method::Get, "/metrics",
        [sources = std::move(metrics)](const HttpRequest&) { return metrics_page(sources); }},
-      {HttpMethod::Get, "/version",
+      {http::Method::Get, "/version",
        [json = std::move(version)](const HttpRequest&) {
          return HttpReply{200, json};
        }},

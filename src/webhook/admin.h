@@ -1,10 +1,10 @@
 // The admin port's pages: /healthz, /livez, /readyz, /metrics, /version. They are routes for a
-// webhook::Server on plain HTTP, so slow or idle scrapers never keep a probe waiting.
+// http::Server on plain HTTP, so slow or idle scrapers never keep a probe waiting.
 //
 //   Health health;
 //   health.add_readiness_check("template", [&] { return templates.status(); });
-//   Server admin({.name = "admin", .listen = ":8080"}, admin_routes(health, {registry}, "1.2.3"),
-//   nullptr, log);
+//   http::Server admin({.name = "admin", .listen = ":8080"}, admin_routes(health, {registry},
+//   "1.2.3"), nullptr, log);
 
 #pragma once
 

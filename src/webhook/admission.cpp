@@ -86,9 +86,10 @@ Admission::Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Lo
       log_(std::move(log)),
       large_(kLargeBytesAtOnce) {}
 
-HttpReply Admission::answer(std::string_view body) const {
+template <class Answer>
+auto Admission::guarded(std::string_view body, const Answer& answer) const -> decltype(answer()) {
   try {
-    return answer_in_turn(body);
+    return answer();
   } catch (const std::bad_alloc&) {
     metrics_.count_failure(AdmissionFailure::OutOfMemory);
     log_.error("admission: out of memory", {{"bytes", body.size()}});
@@ -96,9 +97,28 @@ HttpReply Admission::answer(std::string_view body) const {
   }
 }
 
+HttpReply Admission::answer(std::string_view body) const {
+  return guarded(body, [&] { return answer_in_turn(body); });
+}
+
+// A large review takes milliseconds and many bytes: it is never answered at once.
+std::optional<HttpReply> Admission::answer_at_once(std::string_view body) const {
+  if (body.size() > kLargeReview) {
+    return std::nullopt;
+  }
+  return guarded(body, [&]() -> std::optional<HttpReply> {
+    return answer_now(body, [this](const std::string& name) {
+      return inputs_.peek ? inputs_.peek(name) : std::nullopt;
+    });
+  });
+}
+
 HttpReply Admission::answer_in_turn(std::string_view body) const {
+  const auto ask = [this](const std::string& name) -> std::optional<NamespaceFacts> {
+    return inputs_.namespaces(name);
+  };
   if (body.size() <= kLargeReview) {
-    return answer_now(body);
+    return *answer_now(body, ask);
   }
   const auto turn = large_.take(body.size(), kTurnPatience);
   if (!turn) {
@@ -106,10 +126,12 @@ HttpReply Admission::answer_in_turn(std::string_view body) const {
     log_.warn("admission: too many large reviews at once", {{"bytes", body.size()}});
     return plain_text(kTooManyRequests, "too many large reviews at once");
   }
-  return answer_now(body);
+  return *answer_now(body, ask);
 }
 
-HttpReply Admission::answer_now(std::string_view body) const {
+// Nothing if `look_up` is needed and says nothing.
+std::optional<HttpReply> Admission::answer_now(std::string_view body,
+                                               const NamespacePeek& look_up) const {
   const auto start = SteadyTime::now();
   // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
   static const core::Template kNone;
@@ -117,20 +139,36 @@ HttpReply Admission::answer_now(std::string_view body) const {
   const core::Template& tpl = current ? *current : kNone;
   const auto request = codec::read_review(body, &tpl);
   if (!request) {
-    metrics_.count_failure(AdmissionFailure::BadRequest);
-    log_.warn("bad admission request", {{"error", request.error().message}});
-    return plain_text(kBadRequest, request.error().message);
+    return bad_request(request.error());
   }
-  const Decision decision = decide(request.value(), tpl);
+  std::optional<NamespaceFacts> name_space = NamespaceFacts();
+  if (needs_namespace(request.value())) {
+    name_space = look_up(request.value().name_space);
+  }
+  if (!name_space) {
+    return std::nullopt;
+  }
+  const Decision decision = decide(request.value(), name_space->get(), tpl);
   if (!current && decision.outcome != Outcome::Skip) {
     return no_template(request.value());
   }
-  HttpReply reply{200, write_review(request.value(), response_to(request.value(), decision, tpl))};
+  return finish(request.value(), decision, tpl, start);
+}
+
+HttpReply Admission::finish(const AdmissionRequest& request, const Decision& decision,
+                            const core::Template& tpl, SteadyTime::time_point start) const {
+  HttpReply reply{200, write_review(request, response_to(request, decision, tpl))};
   const double seconds = seconds_since(start);
   metrics_.count(decision.outcome, decision.reason, seconds);
-  log(request.value(), decision, seconds);
-  tell_owner(request.value(), decision);
+  log(request, decision, seconds);
+  tell_owner(request, decision);
   return reply;
+}
+
+HttpReply Admission::bad_request(const base::Error& error) const {
+  metrics_.count_failure(AdmissionFailure::BadRequest);
+  log_.warn("bad admission request", {{"error", error.message}});
+  return plain_text(kBadRequest, error.message);
 }
 
 HttpReply Admission::no_template(const AdmissionRequest& request) const {
@@ -167,7 +205,8 @@ void Admission::tell_owner(const AdmissionRequest& request, const Decision& deci
   }
 }
 
-Decision Admission::decide(const AdmissionRequest& request, const core::Template& tpl) const {
+Decision Admission::decide(const AdmissionRequest& request, const core::MetaFacts* name_space,
+                           const core::Template& tpl) const {
   if (!request.is_pod()) {
     return left_alone(Reason::NotAPod, fmt::format("resource {}", base::echoed(request.resource)));
   }
@@ -181,20 +220,20 @@ Decision Admission::decide(const AdmissionRequest& request, const core::Template
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);
   }
-  const auto name_space = namespace_of(request);
-  return core::inject(*request.pod, name_space.get(), tpl, inputs_.policy);
+  return core::inject(*request.pod, name_space, tpl, inputs_.policy);
 }
 
 // The Pod's own word comes first, and an injected Pod is left alone anyway: then the Namespace does
 // not matter, and nobody waits for it.
-std::shared_ptr<const core::MetaFacts> Admission::namespace_of(
-    const AdmissionRequest& request) const {
+bool Admission::needs_namespace(const AdmissionRequest& request) const {
+  if (!inputs_.namespaces || !request.is_pod() || !request.is_create() || !request.pod) {
+    return false;
+  }
   const bool own_word =
       core::opt_in(*request.pod, nullptr, inputs_.policy).rule != core::Rule::Default;
   const bool injected =
       core::find(request.pod->annotations, inputs_.policy.status_key()) != nullptr;
-  return own_word || injected || !inputs_.namespaces ? nullptr
-                                                     : inputs_.namespaces(request.name_space);
+  return !own_word && !injected;
 }
 
 }  // namespace injector::webhook

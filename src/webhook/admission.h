@@ -11,12 +11,15 @@
 
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/log.h"
+#include "base/result.h"
 #include "codec/review.h"
 #include "codec/template_store.h"
 #include "core/decision.h"
@@ -33,6 +36,11 @@ namespace injector::webhook {
 using NamespaceLookup =
     std::function<std::shared_ptr<const core::MetaFacts>(const std::string& name)>;
 
+/// What is known of it without waiting, in the same words. Nothing: that takes a NamespaceLookup.
+/// Must not block.
+using NamespacePeek =
+    std::function<std::optional<std::shared_ptr<const core::MetaFacts>>(const std::string& name)>;
+
 /// Tells whoever looks at a Pod's owner that the Pod was refused, or what it is warned of. A
 /// ReplicaSet does not show its author what the API server answers. Must not block.
 using OwnerNotice = std::function<void(const codec::AdmissionRequest&, const core::Decision&)>;
@@ -42,7 +50,8 @@ struct AdmissionInputs {
   const codec::TemplateStore& templates;  // Not owned; outlives the Admission.
   core::Policy policy = {};
   NamespaceLookup namespaces = {};  // May be empty,
-  OwnerNotice tell_owner = {};      // as may this.
+  OwnerNotice tell_owner = {};      // as may this
+  NamespacePeek peek = {};          // and this.
 };
 
 class Admission {
@@ -50,15 +59,30 @@ class Admission {
   /// `metrics` is not owned and outlives this.
   Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Logger log);
 
+  /// May block where the Namespace has to be looked up, or a large review waits for its turn.
   [[nodiscard]] HttpReply answer(std::string_view body) const;
 
+  /// Never blocks. Nothing: this review is one for answer(), and nothing has been counted or logged
+  /// yet.
+  [[nodiscard]] std::optional<HttpReply> answer_at_once(std::string_view body) const;
+
  private:
+  using NamespaceFacts = std::shared_ptr<const core::MetaFacts>;
+
+  template <class Answer>
+  [[nodiscard]] auto guarded(std::string_view body, const Answer& answer) const
+      -> decltype(answer());
   [[nodiscard]] HttpReply answer_in_turn(std::string_view body) const;
-  [[nodiscard]] HttpReply answer_now(std::string_view body) const;
+  [[nodiscard]] std::optional<HttpReply> answer_now(std::string_view body,
+                                                    const NamespacePeek& look_up) const;
+  [[nodiscard]] HttpReply finish(const codec::AdmissionRequest& request,
+                                 const core::Decision& decision, const core::Template& tpl,
+                                 std::chrono::steady_clock::time_point start) const;
+  [[nodiscard]] HttpReply bad_request(const base::Error& error) const;
   [[nodiscard]] core::Decision decide(const codec::AdmissionRequest& request,
+                                      const core::MetaFacts* name_space,
                                       const core::Template& tpl) const;
-  [[nodiscard]] std::shared_ptr<const core::MetaFacts> namespace_of(
-      const codec::AdmissionRequest& request) const;
+  [[nodiscard]] bool needs_namespace(const codec::AdmissionRequest& request) const;
   [[nodiscard]] HttpReply no_template(const codec::AdmissionRequest& request) const;
   void log(const codec::AdmissionRequest& request, const core::Decision& decision,
            double seconds) const;

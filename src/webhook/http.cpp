@@ -6,10 +6,19 @@ namespace injector::webhook {
 
 namespace {
 
-Route review_route(std::string path, AdmissionHandler handler) {
+http::Route review_route(std::string path, AdmissionHandler handler) {
   return {
-      HttpMethod::Post, std::move(path),
+      http::Method::Post, std::move(path),
       [handle = std::move(handler)](const HttpRequest& request) { return handle(request.body); }};
+}
+
+http::Route review_route(std::string path, WaitingHandler handler) {
+  http::Route route = review_route(std::move(path), std::move(handler.in_time));
+  route.may_block = true;
+  route.quick = [handle = std::move(handler.at_once)](const HttpRequest& request) {
+    return handle(request.body);
+  };
+  return route;
 }
 
 }  // namespace
@@ -18,7 +27,7 @@ Routes mutate_routes(AdmissionHandler handler) {
   return {review_route("/mutate", std::move(handler))};
 }
 
-Routes webhook_routes(AdmissionHandler mutate, AdmissionHandler validate) {
+Routes webhook_routes(WaitingHandler mutate, AdmissionHandler validate) {
   return {review_route("/mutate", std::move(mutate)),
           review_route("/validate", std::move(validate))};
 }

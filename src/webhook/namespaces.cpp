@@ -34,22 +34,30 @@ FreshNamespaces::FreshNamespaces(NamespaceSource source, core::Policy policy,
       log_(std::move(log)),
       options_(options) {}
 
-NamespaceFacts FreshNamespaces::find(const std::string& name) {
+std::optional<NamespaceFacts> FreshNamespaces::find_at_once(const std::string& name) {
   NamespaceFacts cached = source_.cached(name);
-  const bool up_to_date = source_.out_of_touch() == base::Duration(0);
-  if (cached && up_to_date && asks(*cached)) {
+  const bool believed = cached && is_up_to_date() && asks(*cached);
+  if (believed || known_missing(name, clock_.now())) {
     return cached;
   }
-  const base::TimePoint now = clock_.now();
-  if (known_missing(name, now)) {
-    return cached;
+  return std::nullopt;
+}
+
+NamespaceFacts FreshNamespaces::find(const std::string& name) {
+  if (auto known = find_at_once(name)) {
+    return *std::move(known);
   }
+  NamespaceFacts cached = source_.cached(name);
   const auto deadline = SteadyTime::now() + options_.timeout;
-  if (!may_ask(now, cached && up_to_date) || !wait_for_turn(deadline)) {
+  if (!may_ask(clock_.now(), cached && is_up_to_date()) || !wait_for_turn(deadline)) {
     count_spared();
     return cached;
   }
   return fetch(name, std::move(cached), deadline);
+}
+
+bool FreshNamespaces::is_up_to_date() const {
+  return source_.out_of_touch() == base::Duration(0);
 }
 
 bool FreshNamespaces::asks(const core::MetaFacts& facts) const {

@@ -10,7 +10,7 @@
 // up to date so many looks a second. With the registration of manifests/, the API server calls us
 // for a Pod that says nothing only if its Namespace asks, so that such a look is rare.
 //
-// May be called from any thread; blocks its caller for at most the options' timeout.
+// May be called from any thread; find() blocks its caller for at most the options' timeout.
 
 #pragma once
 
@@ -66,6 +66,11 @@ class FreshNamespaces {
   FreshNamespaces(NamespaceSource source, core::Policy policy, const base::Clock& clock,
                   base::Logger log, FreshNamespacesOptions options = {});
 
+  /// What can be said without asking the server, null as in find(). Nothing: it has to be asked.
+  /// Does not block.
+  [[nodiscard]] std::optional<NamespaceFacts> find_at_once(const std::string& name)
+      INJ_EXCLUDES(mutex_);
+
   /// Null: there is no such Namespace, or nothing is known of it.
   [[nodiscard]] NamespaceFacts find(const std::string& name) INJ_EXCLUDES(mutex_);
 
@@ -75,6 +80,7 @@ class FreshNamespaces {
   [[nodiscard]] Counts counts() const INJ_EXCLUDES(mutex_);
 
  private:
+  [[nodiscard]] bool is_up_to_date() const;
   [[nodiscard]] bool asks(const core::MetaFacts& facts) const;
   [[nodiscard]] bool may_ask(base::TimePoint now, bool up_to_date) INJ_EXCLUDES(mutex_);
   [[nodiscard]] bool wait_for_turn(std::chrono::steady_clock::time_point deadline)

@@ -151,7 +151,7 @@ std::vector<MetricFamily> CertificateMetrics::Collect() const {
 }
 
 std::vector<MetricFamily> ServerMetrics::Collect() const {
-  const ServerStats stats = server_.stats();
+  const http::ServerStats stats = server_.stats();
   return {family("envoy_initializer_connections", "Open connections to the webhook.",
                  MetricType::Gauge, static_cast<double>(stats.connections)),
           family("envoy_initializer_tls_handshake_failures_total",

@@ -7,7 +7,8 @@
 #include <prometheus/collectable.h>
 
 #include "tls/serving_certificate.h"
-#include "webhook/server.h"
+
+#include "http/server.h"
 
 namespace injector::webhook {
 
@@ -34,13 +35,13 @@ class CertificateMetrics final : public prometheus::Collectable {
 /// envoy_initializer_connections and envoy_initializer_tls_handshake_failures_total. Thread-safe.
 class ServerMetrics final : public prometheus::Collectable {
  public:
-  explicit ServerMetrics(const Server& server)
+  explicit ServerMetrics(const http::Server& server)
       : server_(server) {}
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const Server& server_;  // Not owned; outlives the metrics.
+  const http::Server& server_;  // Not owned; outlives the metrics.
 };
 
 }  // namespace injector::webhook

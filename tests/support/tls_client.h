@@ -52,9 +52,17 @@ struct TlsClientOptions {
 
 class TlsClient {
  public:
+  /// A socket that is not connected yet.
+  TlsClient()
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+
   /// Connects and shakes hands; connected() tells whether that went well.
   explicit TlsClient(std::uint16_t port, const TlsClientOptions& options = {})
-      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+      : TlsClient() {
+    connect_to(port, options);
+  }
+
+  void connect_to(std::uint16_t port, const TlsClientOptions& options) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -35,7 +35,7 @@ class AdminServer {
   }
 
   Health health;
-  webhook::Server server;
+  http::Server server;
 };
 
 TEST_CASE("health: ready while every check passes", "[webhook]") {

@@ -18,7 +18,7 @@ std::string request(const std::string& line, const std::string& headers = "",
 
 const std::string kJson = "Content-Type: application/json\r\n";
 
-TEST_CASE("server: a posted body is answered", "[webhook]") {
+TEST_CASE("server: a posted body is answered", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const auto answer = client.ask(post(R"({"a":1})"));
@@ -29,7 +29,7 @@ TEST_CASE("server: a posted body is answered", "[webhook]") {
   CHECK(answer->header("connection").empty());
 }
 
-TEST_CASE("server: a thousand requests share one connection", "[webhook]") {
+TEST_CASE("server: a thousand requests share one connection", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   for (int i = 0; i < 1000; ++i) {
@@ -41,7 +41,7 @@ TEST_CASE("server: a thousand requests share one connection", "[webhook]") {
   CHECK(eventually([&test] { return test.server->stats().requests == 1000; }));
 }
 
-TEST_CASE("server: pipelined requests are answered in order", "[webhook]") {
+TEST_CASE("server: pipelined requests are answered in order", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   REQUIRE(client.send(post("first") + post("second") + post("third")));
@@ -52,7 +52,7 @@ TEST_CASE("server: pipelined requests are answered in order", "[webhook]") {
   }
 }
 
-TEST_CASE("server: a pipeline split at every byte is understood", "[webhook]") {
+TEST_CASE("server: a pipeline split at every byte is understood", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const std::string both = post("one") + post("two");
@@ -63,7 +63,7 @@ TEST_CASE("server: a pipeline split at every byte is understood", "[webhook]") {
   CHECK(client.receive().value().body == "two");
 }
 
-TEST_CASE("server: a chunked body is put together", "[webhook]") {
+TEST_CASE("server: a chunked body is put together", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const std::string chunked =
@@ -74,7 +74,7 @@ TEST_CASE("server: a chunked body is put together", "[webhook]") {
   CHECK(client.receive().value().body == "next");
 }
 
-TEST_CASE("server: a malformed chunk is a bad request and ends the connection", "[webhook]") {
+TEST_CASE("server: a malformed chunk is a bad request and ends the connection", "[http]") {
   TestServer test;
   const auto body = GENERATE(as<std::string>(), "2\r\nabXX\r\n0\r\n\r\n", "zz\r\nab\r\n0\r\n\r\n");
   TlsClient client = test.connect();
@@ -85,7 +85,7 @@ TEST_CASE("server: a malformed chunk is a bad request and ends the connection", 
   CHECK(client.wait_for_close());
 }
 
-TEST_CASE("server: the body is asked for with 100 Continue", "[webhook]") {
+TEST_CASE("server: the body is asked for with 100 Continue", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const std::string whole = post("hello", "Expect: 100-continue\r\n");
@@ -97,7 +97,7 @@ TEST_CASE("server: the body is asked for with 100 Continue", "[webhook]") {
   CHECK(answer->body == "hello");
 }
 
-TEST_CASE("server: a refused request is not asked for its body", "[webhook]") {
+TEST_CASE("server: a refused request is not asked for its body", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const auto answer = client.ask(request(
@@ -111,7 +111,7 @@ struct Refusal {
   int status;
 };
 
-TEST_CASE("server: what cannot be served is refused with its status", "[webhook]") {
+TEST_CASE("server: what cannot be served is refused with its status", "[http]") {
   const auto refusal = GENERATE(values<Refusal>({
       {request("GET /mutate HTTP/1.1"), 405},
       {request("OPTIONS /mutate HTTP/1.1"), 405},
@@ -156,13 +156,13 @@ TEST_CASE("server: what cannot be served is refused with its status", "[webhook]
   CHECK(client.wait_for_close());
 }
 
-TEST_CASE("server: a wrong method is told the right one", "[webhook]") {
+TEST_CASE("server: a wrong method is told the right one", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   CHECK(client.ask(request("GET /mutate HTTP/1.1")).value().header("allow") == "POST");
 }
 
-TEST_CASE("server: HEAD gets a head and no body", "[webhook]") {
+TEST_CASE("server: HEAD gets a head and no body", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   REQUIRE(client.send(request("HEAD /mutate HTTP/1.1")));
@@ -170,7 +170,7 @@ TEST_CASE("server: HEAD gets a head and no body", "[webhook]") {
   CHECK(client.wait_for_close());
 }
 
-TEST_CASE("server: parameters and case of the media type do not matter", "[webhook]") {
+TEST_CASE("server: parameters and case of the media type do not matter", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const auto answer = client.ask(
@@ -180,7 +180,7 @@ TEST_CASE("server: parameters and case of the media type do not matter", "[webho
   CHECK(answer->status == 200);
 }
 
-TEST_CASE("server: ranges and compression leave the answer alone", "[webhook]") {
+TEST_CASE("server: ranges and compression leave the answer alone", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const std::string body(5000, 'x');
@@ -191,7 +191,7 @@ TEST_CASE("server: ranges and compression leave the answer alone", "[webhook]") 
   CHECK(answer->header("content-encoding").empty());
 }
 
-TEST_CASE("server: HTTP/1.0 is answered and closed, or kept on request", "[webhook]") {
+TEST_CASE("server: HTTP/1.0 is answered and closed, or kept on request", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const std::string line = "POST /mutate HTTP/1.0";
@@ -205,7 +205,7 @@ TEST_CASE("server: HTTP/1.0 is answered and closed, or kept on request", "[webho
   CHECK(client.wait_for_close());
 }
 
-TEST_CASE("server: a client that asks to close is closed", "[webhook]") {
+TEST_CASE("server: a client that asks to close is closed", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   const auto answer = client.ask(post("{}", "Connection: TE, Close\r\n"));
@@ -214,16 +214,15 @@ TEST_CASE("server: a client that asks to close is closed", "[webhook]") {
   CHECK(client.wait_for_close());
 }
 
-TEST_CASE("server: empty lines before a request are skipped", "[webhook]") {
+TEST_CASE("server: empty lines before a request are skipped", "[http]") {
   TestServer test;
   TlsClient client = test.connect();
   CHECK(client.ask("\r\n\r\n" + post("{}")).value().status == 200);
 }
 
-TEST_CASE("server: a handler that throws is a 500 and a log line, and serving goes on",
-          "[webhook]") {
+TEST_CASE("server: a handler that throws is a 500 and a log line, and serving goes on", "[http]") {
   std::atomic<int> calls{0};
-  TestServer test([&calls](std::string_view body) -> webhook::HttpReply {
+  TestServer test(quickly([&calls](std::string_view body) -> http::Reply {
     if (++calls == 1) {
       throw std::runtime_error("boom");
     }
@@ -231,7 +230,7 @@ TEST_CASE("server: a handler that throws is a 500 and a log line, and serving go
       throw 42;  // NOLINT(hicpp-exception-baseclass)
     }
     return {200, std::string(body)};
-  });
+  }));
   TlsClient client = test.connect();
   CHECK(client.ask(post("{}")).value().status == 500);
   CHECK(client.ask(post("{}")).value().status == 500);
@@ -239,16 +238,16 @@ TEST_CASE("server: a handler that throws is a 500 and a log line, and serving go
   CHECK(test.log.count("boom") == 1);
 }
 
-TEST_CASE("server: a handler's own refusal keeps the connection", "[webhook]") {
-  TestServer test([](std::string_view) { return webhook::HttpReply{400, "not a review"}; });
+TEST_CASE("server: a handler's own refusal keeps the connection", "[http]") {
+  TestServer test(quickly([](std::string_view) { return http::Reply{400, "not a review"}; }));
   TlsClient client = test.connect();
   CHECK(client.ask(post("{}")).value().body == "not a review");
   CHECK(client.ask(post("{}")).value().status == 400);
 }
 
-TEST_CASE("server: a large answer arrives whole", "[webhook]") {
+TEST_CASE("server: a large answer arrives whole", "[http]") {
   const std::string large(3'000'000, 'y');
-  TestServer test([&large](std::string_view) { return webhook::HttpReply{200, large}; });
+  TestServer test(quickly([&large](std::string_view) { return http::Reply{200, large}; }));
   TlsClient client = test.connect();
   CHECK((client.ask(post("{}")).value().body == large));
   CHECK((client.ask(post("{}")).value().body == large));

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST_CASE("server: while draining requests are answered and connections let go", "[webhook]") {
+TEST_CASE("server: while draining requests are answered and connections let go", "[http]") {
   const TestServer test;
   TlsClient old = test.connect();
   REQUIRE(old.ask(post("{}")).value().header("connection").empty());
@@ -32,14 +32,14 @@ TEST_CASE("server: while draining requests are answered and connections let go",
   CHECK(test.server->stop(seconds(20)));
 }
 
-TEST_CASE("server: stop finishes what is in flight", "[webhook]") {
+TEST_CASE("server: stop finishes what is in flight", "[http]") {
   std::latch in_handler(1);
   std::latch release(1);
-  TestServer test([&](std::string_view body) {
+  TestServer test(blocking([&](std::string_view body) {
     in_handler.count_down();
     release.wait();
     return echo(body);
-  });
+  }));
   TlsClient client = test.connect();
   REQUIRE(client.send(post("in flight")));
   in_handler.wait();
@@ -56,39 +56,39 @@ TEST_CASE("server: stop finishes what is in flight", "[webhook]") {
   CHECK(clean);
 }
 
-TEST_CASE("server: stop closes idle connections at once", "[webhook]") {
+TEST_CASE("server: stop closes idle connections at once", "[http]") {
   const TestServer test;
   TlsClient client = test.connect();
   REQUIRE(client.ask(post("{}")).value().status == 200);
   CHECK(test.server->stop(seconds(20)));
   CHECK(client.wait_for_close());
   CHECK(test.server->stats().connections == 0);
-  CHECK(test.server->stats().workers == 0);
+  CHECK(test.server->stats().threads == 0);
 }
 
-TEST_CASE("server: stop cuts off a client that does not finish in time", "[webhook]") {
+TEST_CASE("server: stop cuts off a client that does not finish in time", "[http]") {
   const TestServer test;
   TlsClient client = test.connect();
   REQUIRE(client.send("POST /mutate HTTP/1.1\r\nHost: "));
-  REQUIRE(eventually([&test] { return test.server->stats().parked == 0; }));
+  REQUIRE(eventually([&test] { return test.server->stats().idle == 0; }));
   CHECK_FALSE(test.server->stop(std::chrono::milliseconds(50)));
   CHECK(test.server->stats().connections == 0);
 }
 
-TEST_CASE("server: a client that had just connected when stop began is served", "[webhook]") {
+TEST_CASE("server: a client that had just connected when stop began is served", "[http]") {
   const TestServer test;
   TlsClient client = test.connect();
   std::jthread stopping([&] { test.server->stop(seconds(20)); });
   CHECK(client.ask(post("{}")).value_or(HttpAnswer{}).status == 200);
 }
 
-TEST_CASE("server: stop can be repeated and a stopped server destroyed", "[webhook]") {
+TEST_CASE("server: stop can be repeated and a stopped server destroyed", "[http]") {
   const TestServer test;
   CHECK(test.server->stop(seconds(1)));
   CHECK(test.server->stop(seconds(1)));
 }
 
-TEST_CASE("server: draining under load fails no request", "[webhook]") {
+TEST_CASE("server: draining under load fails no request", "[http]") {
   const TestServer test;
   constexpr int kClients = 6;
   std::atomic<int> answered{0};

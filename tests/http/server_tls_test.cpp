@@ -17,7 +17,7 @@ std::string peer_name(const TlsClient& client) {
   return tls::Certificate(tls::X509Ptr(X509_dup(peer.get()))).common_name();
 }
 
-TEST_CASE("server: its certificate verifies against its CA", "[webhook]") {
+TEST_CASE("server: its certificate verifies against its CA", "[http]") {
   const TestServer test;
   TlsClient client = test.connect({.ca = &test.ca.certificate});
   INFO(client.failure());
@@ -25,7 +25,7 @@ TEST_CASE("server: its certificate verifies against its CA", "[webhook]") {
   CHECK(client.ask(post("{}")).value().status == 200);
 }
 
-TEST_CASE("server: speaks TLS 1.2 and 1.3 and nothing older", "[webhook]") {
+TEST_CASE("server: speaks TLS 1.2 and 1.3 and nothing older", "[http]") {
   const TestServer test;
   CHECK(test.connect({.max_version = TLS1_3_VERSION}).connected());
   CHECK(test.connect({.max_version = TLS1_2_VERSION}).connected());
@@ -33,14 +33,14 @@ TEST_CASE("server: speaks TLS 1.2 and 1.3 and nothing older", "[webhook]") {
   CHECK(eventually([&test] { return test.server->stats().handshake_failures == 1; }));
 }
 
-TEST_CASE("server: TLS 1.2 is served", "[webhook]") {
+TEST_CASE("server: TLS 1.2 is served", "[http]") {
   const TestServer test;
   TlsClient client = test.connect({.max_version = TLS1_2_VERSION});
   CHECK(client.ask(post("{}")).value().status == 200);
   CHECK(client.ask(post("{}")).value().status == 200);
 }
 
-TEST_CASE("server: chooses http/1.1 where h2 is offered as well", "[webhook]") {
+TEST_CASE("server: chooses http/1.1 where h2 is offered as well", "[http]") {
   const TestServer test;
   const TlsClient client = test.connect();
   const unsigned char* protocol = nullptr;
@@ -49,7 +49,7 @@ TEST_CASE("server: chooses http/1.1 where h2 is offered as well", "[webhook]") {
   CHECK(std::string(protocol, protocol + size) == "http/1.1");
 }
 
-TEST_CASE("server: plain HTTP on the TLS port is told so", "[webhook]") {
+TEST_CASE("server: plain HTTP on the TLS port is told so", "[http]") {
   const TestServer test;
   TlsClient client = test.connect({.tls = false});
   const auto answer = client.ask(post("{}"));
@@ -60,7 +60,7 @@ TEST_CASE("server: plain HTTP on the TLS port is told so", "[webhook]") {
   CHECK(test.log.count("TLS handshake failed") == 1);
 }
 
-TEST_CASE("server: garbage instead of a handshake is closed", "[webhook]") {
+TEST_CASE("server: garbage instead of a handshake is closed", "[http]") {
   const TestServer test;
   const auto garbage = GENERATE(as<std::string>(), "\x16\x03\x01\x02garbage and more garbage",
                                 "SSH-2.0-OpenSSH_9.2\r\n", std::string(70000, '\xff'));
@@ -72,13 +72,13 @@ TEST_CASE("server: garbage instead of a handshake is closed", "[webhook]") {
   CHECK(test.server->stats().handshake_failures == 1);
 }
 
-TEST_CASE("server: with a client CA only its clients are served", "[webhook]") {
+TEST_CASE("server: with a client CA only its clients are served", "[http]") {
   const tls::KeyPair client_ca = test_ca("client-ca");
   const tls::KeyPair other_ca = test_ca("other-ca");
   const tls::KeyPair good = tls::make_client_certificate(client_ca, "apiserver", one_day()).value();
   const tls::KeyPair bad = tls::make_client_certificate(other_ca, "apiserver", one_day()).value();
   const tls::KeyPair serving = test_serving(client_ca);
-  const TestServer test(echo, {}, client_ca.certificate.pem());
+  const TestServer test(quickly(echo), {}, client_ca.certificate.pem());
 
   TlsClient welcome = test.connect({.certificate = &good});
   CHECK(welcome.ask(post("{}")).value().status == 200);
@@ -93,8 +93,7 @@ TEST_CASE("server: with a client CA only its clients are served", "[webhook]") {
   CHECK(refused({.max_version = TLS1_2_VERSION}));
 }
 
-TEST_CASE("server: a replaced certificate is for new connections, and old ones go on",
-          "[webhook]") {
+TEST_CASE("server: a replaced certificate is for new connections, and old ones go on", "[http]") {
   const TestServer test;
   TlsClient before = test.connect();
   REQUIRE(before.ask(post("{}")).value().status == 200);
@@ -105,7 +104,7 @@ TEST_CASE("server: a replaced certificate is for new connections, and old ones g
   CHECK(peer_name(before) == "localhost");
 }
 
-TEST_CASE("server: a certificate swapped under load fails no request", "[webhook]") {
+TEST_CASE("server: a certificate swapped under load fails no request", "[http]") {
   const TestServer test;
   constexpr int kClients = 4;
   constexpr int kRounds = 60;

@@ -9,7 +9,7 @@
 #include "base/file_descriptor.h"
 #include "base/result.h"
 
-namespace injector::webhook {
+namespace injector::http {
 
 struct ListenAddress {
   std::string host;        // Empty: every address of the machine, IPv6 and IPv4.
@@ -30,4 +30,4 @@ struct Listener {
 /// The next connection, non-blocking and without Nagle's delay. None: errno says why.
 [[nodiscard]] base::FileDescriptor accept_from(const Listener& listener) noexcept;
 
-}  // namespace injector::webhook
+}  // namespace injector::http

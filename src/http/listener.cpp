@@ -1,4 +1,4 @@
-#include "webhook/listener.h"
+#include "http/listener.h"
 
 #include <cerrno>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace injector::webhook {
+namespace injector::http {
 namespace {
 
 using base::Result;
@@ -155,4 +155,4 @@ base::FileDescriptor accept_from(const Listener& listener) noexcept {
   return socket;
 }
 
-}  // namespace injector::webhook
+}  // namespace injector::http

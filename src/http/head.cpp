@@ -1,0 +1,276 @@
+#include "http/head.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <strings.h>
+#include <system_error>
+
+namespace injector::http {
+namespace {
+
+constexpr std::array<std::string_view, 9> kMethods{"POST",    "GET",     "HEAD",  "PUT",  "DELETE",
+                                                   "CONNECT", "OPTIONS", "TRACE", "PATCH"};
+
+/// What a byte may be part of.
+enum : unsigned char { kName = 1, kValue = 2, kTarget = 4 };
+
+constexpr std::array<unsigned char, 256> byte_classes() {
+  std::array<unsigned char, 256> classes{};
+  for (std::size_t byte = 0x21; byte < 256; ++byte) {
+    classes[byte] = byte == 0x7f ? 0 : kValue | (byte < 0x7f ? kTarget : 0);
+  }
+  classes[' '] = kValue;
+  classes['\t'] = kValue;
+  constexpr std::string_view kInNames =
+      "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const char byte : kInNames) {
+    classes[static_cast<unsigned char>(byte)] |= kName;
+  }
+  return classes;
+}
+
+constexpr std::array<unsigned char, 256> kClasses = byte_classes();
+
+bool all_of(std::string_view text, unsigned char wanted) noexcept {
+  return std::all_of(text.begin(), text.end(), [wanted](char byte) {
+    return (kClasses[static_cast<unsigned char>(byte)] & wanted) != 0;
+  });
+}
+
+std::string_view trim(std::string_view text) noexcept {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+/// True if the comma-separated `value` contains `token`.
+bool has_token(std::string_view value, std::string_view token) noexcept {
+  while (!value.empty()) {
+    const std::size_t comma = std::min(value.find(','), value.size());
+    if (equal_ignoring_case(trim(value.substr(0, comma)), token)) {
+      return true;
+    }
+    value.remove_prefix(std::min(comma + 1, value.size()));
+  }
+  return false;
+}
+
+std::optional<std::uint64_t> parse_length(std::string_view text) noexcept {
+  std::uint64_t length = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, length);
+  return error == std::errc() && stopped == end ? std::optional(length) : std::nullopt;
+}
+
+Reply bad(const char* why) {
+  return text_reply(400, why);
+}
+
+/// Takes the line at the front of `text` off it; without its line end.
+std::string_view take_line(std::string_view& text) noexcept {
+  const std::size_t end = text.find("\r\n");
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 2, text.size()));
+  return line;
+}
+
+/// "https://host/path" is "/path" to us: there is one host here.
+std::string_view without_origin(std::string_view target) noexcept {
+  const std::size_t scheme = target.find("://");
+  if (target.starts_with('/') || scheme == std::string_view::npos) {
+    return target;
+  }
+  const std::size_t path = target.find('/', scheme + 3);
+  return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
+}
+
+std::optional<Reply> parse_request_line(std::string_view line, RequestHead& head) {
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) {
+    return bad("malformed request line");
+  }
+  head.method = line.substr(0, first);
+  std::string_view target = line.substr(first + 1, last - first - 1);
+  const std::string_view version = line.substr(last + 1);
+  head.http10 = version == "HTTP/1.0";
+  if (std::find(kMethods.begin(), kMethods.end(), head.method) == kMethods.end()) {
+    return bad("unknown method");
+  }
+  if (!head.http10 && version != "HTTP/1.1") {
+    return bad("not HTTP/1.1 or HTTP/1.0");
+  }
+  if (target.size() > kMaxTarget) {
+    return text_reply(414, "URI too long");
+  }
+  if (target.empty() || !all_of(target, kTarget)) {
+    return bad("malformed request target");
+  }
+  target = without_origin(target);
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  head.path = target.substr(0, mark);
+  head.query = target.substr(std::min(mark + 1, target.size()));
+  return std::nullopt;
+}
+
+/// How often a field came that may come once.
+struct Seen {
+  bool host = false;
+  bool length = false;
+  bool encoding = false;
+  bool type = false;
+  bool content_encoding = false;
+  bool close = false;
+  bool keep_alive = false;
+};
+
+/// True if this is the first.
+bool once(bool& seen) noexcept {
+  const bool first = !seen;
+  seen = true;
+  return first;
+}
+
+std::optional<Reply> read_length(std::string_view value, RequestHead& head, Seen& seen) {
+  if (!once(seen.length)) {
+    return bad("ambiguous body length");
+  }
+  head.content_length = parse_length(value);
+  return head.content_length ? std::nullopt : std::optional(bad("bad content length"));
+}
+
+std::optional<Reply> read_encoding(std::string_view value, RequestHead& head, Seen& seen) {
+  if (!once(seen.encoding) || value.empty() || head.http10) {
+    return bad("ambiguous body length");
+  }
+  head.transfer_encoding = value;
+  return std::nullopt;
+}
+
+void read_expectation(std::string_view value, RequestHead& head) noexcept {
+  const bool known = equal_ignoring_case(value, "100-continue");
+  // HTTP/1.0 knows no interim answers.
+  head.expects_continue = head.expects_continue || (known && !head.http10);
+  head.expects_other = head.expects_other || !known;
+}
+
+std::optional<Reply> read_field(std::string_view name, std::string_view value, RequestHead& head,
+                                Seen& seen) {
+  switch (name.size()) {
+    case 4:
+      if (equal_ignoring_case(name, "Host") && !once(seen.host)) {
+        return bad("more than one Host");
+      }
+      break;
+    case 6:
+      if (equal_ignoring_case(name, "Expect")) {
+        read_expectation(value, head);
+      }
+      break;
+    case 10:
+      if (equal_ignoring_case(name, "Connection")) {
+        seen.close = seen.close || has_token(value, "close");
+        seen.keep_alive = seen.keep_alive || has_token(value, "keep-alive");
+      }
+      break;
+    case 12:
+      if (equal_ignoring_case(name, "Content-Type")) {
+        if (!once(seen.type)) {
+          return bad("more than one Content-Type");
+        }
+        head.content_type = value;
+      }
+      break;
+    case 14:
+      return equal_ignoring_case(name, "Content-Length") ? read_length(value, head, seen)
+                                                         : std::nullopt;
+    case 16:
+      if (equal_ignoring_case(name, "Content-Encoding")) {
+        if (!once(seen.content_encoding)) {
+          return bad("more than one Content-Encoding");
+        }
+        head.content_encoding = value;
+      }
+      break;
+    case 17:
+      return equal_ignoring_case(name, "Transfer-Encoding") ? read_encoding(value, head, seen)
+                                                            : std::nullopt;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reply> parse_fields(std::string_view text, RequestHead& head, Seen& seen) {
+  while (true) {
+    const std::string_view line = take_line(text);
+    if (line.empty()) {
+      return std::nullopt;
+    }
+    std::string_view name;
+    std::string_view value;
+    if (line.size() > kMaxHeaderLine || !parse_field(line, name, value)) {
+      return bad("malformed header line");
+    }
+    if (auto refused = read_field(name, value, head, seen)) {
+      return refused;
+    }
+  }
+}
+
+}  // namespace
+
+bool equal_ignoring_case(std::string_view left, std::string_view right) noexcept {
+  return left.size() == right.size() && ::strncasecmp(left.data(), right.data(), left.size()) == 0;
+}
+
+bool parse_field(std::string_view line, std::string_view& name, std::string_view& value) noexcept {
+  const std::size_t colon = line.find(':');
+  if (colon == 0 || colon == std::string_view::npos) {
+    return false;
+  }
+  name = line.substr(0, colon);
+  value = trim(line.substr(colon + 1));
+  return all_of(name, kName) && all_of(value, kValue);
+}
+
+HeadScanner::State HeadScanner::scan(std::string_view text) noexcept {
+  while (true) {
+    const std::size_t feed = text.find('\n', searched_);
+    if (feed == std::string_view::npos) {
+      searched_ = text.size();
+      return State::Partial;
+    }
+    if (feed == line_ || text[feed - 1] != '\r') {
+      return State::Malformed;
+    }
+    const bool blank = feed == line_ + 1;
+    line_ = feed + 1;
+    searched_ = line_;
+    if (blank) {
+      return State::Complete;
+    }
+  }
+}
+
+std::optional<Reply> parse_head(std::string_view text, RequestHead& head) {
+  if (auto refused = parse_request_line(take_line(text), head)) {
+    return refused;
+  }
+  Seen seen;
+  if (auto refused = parse_fields(text, head, seen)) {
+    return refused;
+  }
+  if (seen.length && seen.encoding) {
+    return bad("ambiguous body length");
+  }
+  head.keeps_alive = !seen.close && (!head.http10 || seen.keep_alive);
+  return std::nullopt;
+}
+
+}  // namespace injector::http

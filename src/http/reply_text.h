@@ -1,0 +1,28 @@
+// Replies as they go over the wire.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+
+namespace injector::http {
+
+/// What the reply says besides its content.
+struct ReplyFrame {
+  bool stays_open = true;
+  bool http10 = false;       // The client's version, which wants to be told of a connection kept.
+  bool head_only = false;    // For HEAD.
+  std::string_view allow{};  // With 405: the methods that are.
+};
+
+void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame);
+
+/// A whole reply after which the connection is closed.
+[[nodiscard]] std::string closing_reply(int status, std::string text);
+
+/// "Not Found" for 404.
+[[nodiscard]] std::string_view reason_phrase(int status) noexcept;
+
+}  // namespace injector::http
