@@ -119,7 +119,8 @@ void apply_manifests(const std::vector<std::string>& components) {
 
 void delete_manifests(const std::vector<std::string>& components) {
   const TempDir dir;
-  must_kubectl({"delete", "--wait=false", "-k", overlay_here(dir, {"base"}, components)});
+  must_kubectl({"delete", "--ignore-not-found", "--wait=false", "-k",
+                overlay_here(dir, {"base"}, components)});
 }
 
 std::vector<std::string> local_command(const Json& deployment,

@@ -8,7 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "codec/json.h"
+#include "tests/support/child_process.h"
 #include "tests/support/manifests.h"
+#include "tests/support/temp_dir.h"
 
 namespace injector::tests {
 namespace {
@@ -19,8 +22,8 @@ constexpr const char* kKey = "initializer.kubernetes.io/envoy";
 
 std::map<std::string, Json> webhooks() {
   std::map<std::string, Json> result;
-  for (const Json& webhook :
-       manifest("base/webhook.yaml", "MutatingWebhookConfiguration").at("webhooks")) {
+  const Json all = manifest("base/webhook.yaml", "MutatingWebhookConfiguration");
+  for (const Json& webhook : all.at("webhooks")) {
     const auto name = webhook.at("name").get<std::string>();
     result[name.substr(0, name.find(".initializer"))] = webhook;
   }
@@ -150,6 +153,32 @@ TEST_CASE("registration: templates are looked at, and nobody is ever blocked by 
   for (const auto& [key, value] : webhook.at("namespaceSelector").at("matchLabels").items()) {
     CHECK(ours.at("metadata").at("labels").at(key) == value);
   }
+}
+
+std::vector<std::string> patched_paths(const std::string& file) {
+  const Json patch = codec::read_json(read_file(file)).value();
+  std::vector<std::string> paths;
+  for (const Json& operation : patch) {
+    CHECK(operation.at("value").get<std::string>().size() > 100);
+    paths.push_back(operation.at("path").get<std::string>());
+  }
+  return paths;
+}
+
+TEST_CASE("registration: certs/make has a CA for every webhook of the base", "[manifests]") {
+  const TempDir dir;
+  const std::string out = dir.file("out");
+  const int code = run({.argv = {data_path("../certs/make"), out},
+                        .log_file = dir.file("log"),
+                        .env = {"PROGRAM=" INJ_BINARY}});
+  INFO(tail(dir.file("log")));
+  REQUIRE(code == 0);
+  CHECK(webhooks().size() == 2);
+  CHECK(patched_paths(out + "/ca-bundle.json") ==
+        std::vector<std::string>{"/webhooks/0/clientConfig/caBundle",
+                                 "/webhooks/1/clientConfig/caBundle"});
+  CHECK(patched_paths(out + "/template-ca-bundle.json") ==
+        std::vector<std::string>{"/webhooks/0/clientConfig/caBundle"});
 }
 
 }  // namespace
