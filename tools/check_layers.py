@@ -23,7 +23,7 @@ MAY_INCLUDE["examples"] = {"base", "codec", "runtime", "kube"}
 # Third-party headers that only the named folders may see.
 CONFINED = {
     "simdjson": {"codec"},
-    "httplib.h": set(),
+    "httplib.h": {"http"},
     "openssl/": {"core", "kube", "tls", "http"},
     "CLI/": {"app", "examples"},
     "spdlog/": {"base"},

@@ -47,9 +47,9 @@ inline constexpr std::size_t kPhases = static_cast<std::size_t>(Phase::Dead) + 1
 struct Connection {
   using List = std::list<std::unique_ptr<Connection>>;
 
-  Connection(base::FileDescriptor socket, Service& service)
+  Connection(base::FileDescriptor socket, Service& service, Engine& engine)
       : stream(std::move(socket)),
-        conversation(service) {}
+        conversation(service, engine) {}
 
   Stream stream;
   Conversation conversation;

@@ -59,8 +59,9 @@ Reply run_handler(const BlockingWork& work, const base::Logger& log) {
   });
 }
 
-Conversation::Conversation(Service& service) noexcept
+Conversation::Conversation(Service& service, Engine& engine) noexcept
     : service_(service),
+      engine_(engine),
       share_(service.bodies) {}
 
 void Conversation::take(std::string_view bytes, std::string& out) {
@@ -148,6 +149,7 @@ bool Conversation::begin_request(const RequestHead& head, std::string& out) {
   // Nobody reads a body of GET: what follows it cannot be found.
   const bool takes_body = route->method == Method::Post;
   pending_.frame.stays_open = head.keeps_alive && (takes_body || !head.has_body());
+  pending_.line.assign(head.line);
   pending_.query.assign(head.query);
   pending_.chunked = takes_body && !head.transfer_encoding.empty();
   pending_.length = takes_body ? head.content_length.value_or(0) : 0;
@@ -249,8 +251,8 @@ void Conversation::run(std::string_view body, std::string& out) {
   }
   if (route.quick) {
     const auto quick = [&]() -> std::optional<Reply> { return route.quick(request); };
-    if (const auto answer = guarded(route, service_.log, quick)) {
-      reply(*answer, out);
+    if (auto answer = guarded(route, service_.log, quick)) {
+      reply(*std::move(answer), out);
       return;
     }
   }
@@ -262,8 +264,8 @@ BlockingWork Conversation::take_work() noexcept {
   return {pending_.route, std::exchange(pending_.query, {}), std::exchange(body_, {})};
 }
 
-void Conversation::answer(const Reply& text, std::string& out) {
-  reply(text, out);
+void Conversation::answer(Reply text, std::string& out) {
+  reply(std::move(text), out);
   take({}, out);
 }
 
@@ -273,10 +275,14 @@ void Conversation::time_out(std::string& out) {
   take({}, out);
 }
 
-void Conversation::reply(const Reply& reply, std::string& out) {
+void Conversation::reply(Reply reply, std::string& out) {
   // Decided once: draining may begin any moment, and the client believes what the header says.
   pending_.frame.stays_open = pending_.frame.stays_open && !service_.draining;
-  append_reply(out, reply, pending_.frame);
+  engine_.answer(pending_.line, std::move(reply), pending_.frame, out);
+  finish_reply();
+}
+
+void Conversation::finish_reply() {
   service_.requests.fetch_add(1, std::memory_order_relaxed);
   ++replies_;
   stage_ = pending_.frame.stays_open ? Stage::Idle : Stage::Over;
@@ -287,7 +293,8 @@ void Conversation::reply(const Reply& reply, std::string& out) {
 /// Ends the connection, since nobody knows where the next request would begin. False.
 bool Conversation::refuse(const Reply& text, std::string& out) {
   pending_.frame.stays_open = false;
-  reply(text, out);
+  append_reply(out, text, pending_.frame);
+  finish_reply();
   return false;
 }
 

@@ -1,6 +1,6 @@
 // HTTP/1.1 with one client, over memory: bytes in, bytes out. No socket, no clock, no waiting.
 //
-//   Conversation conversation(service);
+//   Conversation conversation(service, engine);
 //   conversation.take(received, out);   // Answers what is complete, keeps the rest.
 //
 // Belongs to one thread at a time.
@@ -17,6 +17,7 @@
 
 #include "http/body_budget.h"
 #include "http/chunked.h"
+#include "http/engine.h"
 #include "http/head.h"
 #include "http/message.h"
 #include "http/options.h"
@@ -55,7 +56,8 @@ class Conversation {
     Over,     // The last reply has been written: close when it has been sent.
   };
 
-  explicit Conversation(Service& service) noexcept;
+  /// Neither is owned; both outlive this.
+  Conversation(Service& service, Engine& engine) noexcept;
 
   [[nodiscard]] Stage stage() const noexcept { return stage_; }
 
@@ -72,7 +74,7 @@ class Conversation {
   [[nodiscard]] BlockingWork take_work() noexcept;
 
   /// The reply to that; then goes on with what has come in meanwhile.
-  void answer(const Reply& reply, std::string& out);
+  void answer(Reply reply, std::string& out);
 
   /// The client did not finish its request in time.
   void time_out(std::string& out);
@@ -84,6 +86,7 @@ class Conversation {
     ReplyFrame frame{};
     bool chunked = false;
     std::uint64_t length = 0;
+    std::string line;  // The request line.
     std::string query;
   };
 
@@ -93,7 +96,8 @@ class Conversation {
   [[nodiscard]] bool take_body(std::string_view& text, std::string& out);
   [[nodiscard]] bool take_chunks(std::string_view& text, std::string& out);
   void run(std::string_view body, std::string& out);
-  void reply(const Reply& reply, std::string& out);
+  void reply(Reply reply, std::string& out);
+  void finish_reply();
   bool refuse(const Reply& reply, std::string& out);
   void keep(std::string_view rest, bool kept_before);
 
@@ -102,6 +106,7 @@ class Conversation {
   [[nodiscard]] std::optional<Reply> body_refusal(const RequestHead& head) const;
 
   Service& service_;
+  Engine& engine_;
   Stage stage_ = Stage::Idle;
   bool paused_ = false;
   std::uint64_t replies_ = 0;

@@ -23,6 +23,7 @@
 #include "http/blocking_pool.h"
 #include "http/connection.h"
 #include "http/conversation.h"
+#include "http/engine.h"
 #include "http/options.h"
 #include "http/wakeup.h"
 
@@ -132,6 +133,7 @@ class EventLoop {
   void close_quiet(Phase phase);
 
   LoopShared& shared_;
+  Engine engine_;
   const base::Logger& log_;
   base::FileDescriptor epoll_;
   Wakeup wakeup_;

@@ -28,8 +28,8 @@ bool reads(Phase phase) noexcept {
 
 void EventLoop::add(base::FileDescriptor socket) {
   const Phase phase = shared_.certificate != nullptr ? Phase::Handshake : Phase::Fresh;
-  Connection& connection =
-      lists_.add(std::make_unique<Connection>(std::move(socket), shared_.service), phase, now_);
+  Connection& connection = lists_.add(
+      std::make_unique<Connection>(std::move(socket), shared_.service, engine_), phase, now_);
   epoll_event event{};
   event.events = connection.interest = EPOLLIN;
   event.data.u64 = tag_of(connection);

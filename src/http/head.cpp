@@ -90,6 +90,7 @@ std::string_view without_origin(std::string_view target) noexcept {
 }
 
 std::optional<Reply> parse_request_line(std::string_view line, RequestHead& head) {
+  head.line = line;
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) {

@@ -18,6 +18,7 @@ inline constexpr std::size_t kMaxTarget = 8192;      // Longer: 414.
 inline constexpr std::size_t kMaxHeaderLine = 8192;  // Longer: 400.
 
 struct RequestHead {
+  std::string_view line;    // The first one, without its end.
   std::string_view method;  // A known one, in capitals.
   std::string_view path;
   std::string_view query;  // Without the question mark.

@@ -65,8 +65,8 @@ void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame)
   if (!frame.allow.empty()) {
     out.append("\r\nAllow: ").append(frame.allow);
   }
-  if (reply.status == 429) {
-    out += "\r\nRetry-After: 1";
+  if (reply.status == kTooManyRequests) {
+    out.append("\r\nRetry-After: ").append(kRetryAfter);
   }
   if (!frame.stays_open) {
     out += "\r\nConnection: close";

@@ -9,6 +9,9 @@
 
 namespace injector::http {
 
+inline constexpr int kTooManyRequests = 429;
+inline constexpr const char* kRetryAfter = "1";  // Seconds, with kTooManyRequests.
+
 /// What the reply says besides its content.
 struct ReplyFrame {
   bool stays_open = true;
@@ -17,6 +20,7 @@ struct ReplyFrame {
   std::string_view allow{};  // With 405: the methods that are.
 };
 
+/// For requests that are refused; the others' replies are written by http/engine.
 void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame);
 
 /// A whole reply after which the connection is closed.

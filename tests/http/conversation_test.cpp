@@ -24,7 +24,8 @@ struct Bench {
                 http::BodyBudget(limits.body_bytes_in_flight)} {}
 
   http::Service service;
-  Conversation conversation{service};
+  http::Engine engine;
+  Conversation conversation{service, engine};
   std::string out;
 };
 
@@ -124,8 +125,8 @@ TEST_CASE("conversation: large bodies beyond the budget are refused, small ones 
   http::ServerLimits limits;
   limits.body_bytes_in_flight = 1'000'000;
   Bench bench(quickly(echo), limits);
-  Conversation second(bench.service);
-  Conversation third(bench.service);
+  Conversation second(bench.service, bench.engine);
+  Conversation third(bench.service, bench.engine);
   const std::string large = post(std::string(900'000, 'a'));
   bench.conversation.take(large.substr(0, 800'000), bench.out);
   CHECK(bench.service.bodies.used() > 700'000);
@@ -162,7 +163,7 @@ TEST_CASE("conversation: a body that grows over the budget chunk by chunk is ref
 TEST_CASE("conversation: a body given up gives its share back", "[http]") {
   Bench bench;
   {
-    Conversation other(bench.service);
+    Conversation other(bench.service, bench.engine);
     other.take(post(std::string(500'000, 'a')).substr(0, 400'000), bench.out);
     CHECK(bench.service.bodies.used() > 0);
   }
