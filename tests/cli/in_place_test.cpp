@@ -246,6 +246,62 @@ TEST_CASE("file replacer: a file with extended attributes stays the same file", 
   CHECK(read_file(file) == "new\n");
 }
 
+// Nobody in particular, for as long as it lives; only root can become so.
+class AsNobody {
+ public:
+  AsNobody() { REQUIRE(::seteuid(kNobody) == 0); }
+
+  ~AsNobody() { static_cast<void>(::seteuid(0)); }
+
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+};
+
+TEST_CASE("file replacer: a file of somebody else that we may write keeps its owner", "[cli]") {
+  if (::geteuid() != 0) {
+    WARN("not root: not checked");
+    return;
+  }
+  for (const mode_t directory : {0755U, 0777U}) {  // May files be made beside it?
+    const TempDir dir;
+    const std::string file = dir.write("a.yaml", "old, and longer\n");
+    REQUIRE(::chmod(dir.path().c_str(), directory) == 0);
+    REQUIRE(::chmod(file.c_str(), 0666) == 0);
+    {
+      const AsNobody nobody;
+      FileReplacer replacer;
+      REQUIRE(replace(replacer, file, "old, and longer\n", "new\n").has_value());
+      REQUIRE(replacer.commit().has_value());
+    }
+    CHECK(read_file(file) == "new\n");
+    CHECK(status_of(file).st_uid == 0);
+    CHECK(files_in(dir) == 1);
+  }
+}
+
+TEST_CASE("file replacer: a file that we may only read is an error and stays", "[cli]") {
+  if (::geteuid() != 0) {
+    WARN("not root: not checked");
+    return;
+  }
+  const TempDir dir;
+  const std::string file = dir.write("a.yaml", "old\n");
+  REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+  REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  {
+    const AsNobody nobody;
+    FileReplacer replacer;
+    REQUIRE(replace(replacer, file, "old\n", "new\n").has_value());
+    const auto done = replacer.commit();
+    REQUIRE_FALSE(done.has_value());
+    CHECK(done.error().message.find("replace " + file + ": Permission denied") == 0);
+  }
+  CHECK(read_file(file) == "old\n");
+}
+
 TEST_CASE("file replacer: leaves nothing beside the file, whenever it ends", "[cli]") {
   const TempDir dir;
   const std::string file = dir.write("a.yaml", "old\n");
