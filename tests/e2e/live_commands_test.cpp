@@ -233,7 +233,8 @@ TEST_CASE("uninject: --live patches custom resources by merge patch", "[apiserve
                    before.at("spec")));
 }
 
-TEST_CASE("lint: --server finds what only the API server knows", "[apiserver]") {
+TEST_CASE("lint: --server says whether the API server accepts, and whether it could be asked",
+          "[apiserver]") {
   const TempDir dir;
   const std::string good = dir.write("good.yaml", "containers: [{name: envoy, image: 'e:1'}]\n");
   const Outcome fine = run_binary({"lint", "--server", "-n", "default", good});
