@@ -100,6 +100,7 @@ void EventLoop::guarded(Connection& connection, const Call& call) {
     call();
   } catch (const std::exception& error) {
     log_.error("connection dropped", {{"server", shared_.options.name}, {"error", error.what()}});
+    out_.clear();  // Was for this client alone.
     close(connection);
   }
 }
@@ -222,7 +223,7 @@ void EventLoop::meet_deadlines() {
       if (is_quiet_phase(connection.phase) && connection.stream.has_input()) {
         break;
       }
-      run_out_of_time(connection);
+      guarded(connection, [&] { run_out_of_time(connection); });
     }
   }
 }
