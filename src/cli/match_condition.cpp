@@ -227,11 +227,10 @@ class Evaluator {
 
   Value selection(Value value) {
     while (understood_) {
-      if (take("[")) {
-        const Value index = ternary();
-        expect("]");
-        value = index && index->is_string() ? member(value, std::string(base::text_of(&*index)))
-                                            : std::nullopt;
+      if (next_is(".?") || next_is("[?")) {
+        value = optional_chain(std::move(value));
+      } else if (take("[")) {
+        value = element(value);
       } else if (take(".")) {
         const std::string name = identifier();
         value = take("(") ? method(value, name) : member(value, name);
@@ -240,6 +239,47 @@ class Evaluator {
       }
     }
     return std::nullopt;
+  }
+
+  // What stands behind an opening bracket.
+  Value element(const Value& value) {
+    const Value index = ternary();
+    expect("]");
+    return index && index->is_string() ? member(value, std::string(base::text_of(&*index)))
+                                       : std::nullopt;
+  }
+
+  // a.?b[?'c'].orValue(d): from the first question mark to the method that ends it. On the way
+  // nothing means that there is nothing, unless `value` was an error to begin with.
+  Value optional_chain(Value value) {
+    const bool sound = value.has_value();
+    while (understood_) {
+      if (take("[?") || take("[")) {
+        value = element(value);
+      } else if (take(".?")) {
+        value = member(value, identifier());
+      } else {
+        expect(".");
+        const std::string name = identifier();
+        if (take("(")) {
+          Value end = end_of_chain(value, name);
+          return sound ? std::move(end) : std::nullopt;
+        }
+        value = member(value, name);
+      }
+    }
+    return std::nullopt;
+  }
+
+  Value end_of_chain(const Value& value, const std::string& method) {
+    if (method == "hasValue") {
+      expect(")");
+      return Json(value.has_value());
+    }
+    understood_ = understood_ && method == "orValue";
+    Value otherwise = ternary();
+    expect(")");
+    return value ? value : std::move(otherwise);
   }
 
   Value method(const Value& value, const std::string& name) {
@@ -303,9 +343,13 @@ class Evaluator {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  bool take(std::string_view sign) {
+  bool next_is(std::string_view sign) {
     skip_space();
-    if (!text_.substr(at_).starts_with(sign)) {
+    return text_.substr(at_).starts_with(sign);
+  }
+
+  bool take(std::string_view sign) {
+    if (!next_is(sign)) {
       return false;
     }
     at_ += sign.size();

@@ -3,7 +3,8 @@
 //
 // Understood: object, oldObject and request with their fields by dot or index, string, number and
 // boolean literals, lists, has(), in, ==, !=, !, &&, ||, ?:, startsWith, endsWith, contains and
-// lowerAscii. As in CEL, `false && x` is false and `true || x` is true also where x is an error.
+// lowerAscii; optional fields (a.?b, a[?'b']) with orValue and hasValue. As in CEL, `false && x` is
+// false and `true || x` is true also where x is an error.
 //
 // Pure; any thread.
 

@@ -7,6 +7,7 @@
 #include "cli/match_condition.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
+#include "tests/support/manifests.h"
 
 namespace injector::cli {
 namespace {
@@ -96,18 +97,41 @@ TEST_CASE("webhook match: an object selector decides by the Pod's labels", "[cli
 }
 
 TEST_CASE("webhook match: the conditions of our manifests are evaluated", "[cli]") {
-  const Json entry = webhook(R"(matchConditions:
-- name: pod-says-something
-  expression: >-
-    (has(object.metadata.annotations) && "initializer.kubernetes.io/envoy" in object.metadata.annotations)
-    || (has(object.metadata.labels) && "initializer.kubernetes.io/envoy" in object.metadata.labels)
-)");
+  const Json configuration = tests::manifest("base/webhook.yaml", "MutatingWebhookConfiguration");
+  const Json& pod_asks = configuration.at("webhooks").at(0).at("matchConditions").at(0);
+  const Json& pod_is_silent = configuration.at("webhooks").at(1).at("matchConditions").at(0);
+
+  struct Case {
+    const char* metadata;
+    bool asks;
+    bool is_silent;
+  };
+
+  for (const Case& one : {
+           Case{"{}", false, true},
+           Case{"{labels: {app: web}, annotations: {a: b}}", false, true},
+           Case{"{annotations: {initializer.kubernetes.io/envoy: 'true'}}", true, false},
+           Case{"{annotations: {initializer.kubernetes.io/envoy: 'ture'}}", true, false},
+           Case{"{annotations: {initializer.kubernetes.io/envoy: 'False'}}", false, false},
+           Case{"{labels: {initializer.kubernetes.io/envoy: 'true'}}", true, false},
+           Case{"{annotations: {initializer.kubernetes.io/envoy: 'false'}, labels: "
+                "{initializer.kubernetes.io/envoy: 'true'}}",
+                false, false},
+       }) {
+    INFO(one.metadata);
+    Json variables = Json::object();
+    variables["object"] = Json::object({{"metadata", yaml(one.metadata)}});
+    CHECK(evaluate_condition(base::text_of(&pod_asks.at("expression")), variables) == one.asks);
+    CHECK(evaluate_condition(base::text_of(&pod_is_silent.at("expression")), variables) ==
+          one.is_silent);
+  }
+
+  Json entry = webhook("");
+  entry["matchConditions"] = Json::array({pod_asks});
   CHECK(ask(entry, asking_pod(), {}).called == Called::Yes);
   const auto silent = ask(entry, yaml("metadata: {labels: {app: web}}"), {});
   CHECK(silent.called == Called::No);
-  CHECK(silent.why == "matchCondition \"pod-says-something\" does not hold");
-  CHECK(ask(entry, yaml("metadata: {labels: {initializer.kubernetes.io/envoy: 'x'}}"), {}).called ==
-        Called::Yes);
+  CHECK(silent.why == "matchCondition \"pod-asks\" does not hold");
 }
 
 TEST_CASE("webhook match: what cannot be evaluated is unknown, unless another part says no",
@@ -157,6 +181,10 @@ request: {operation: CREATE, namespace: shop}
            Case{"1 == 1", true},
            Case{"1 < 2", std::nullopt},
            Case{"object.?metadata.orValue(1)", std::nullopt},
+           Case{"object.metadata.?annotations[?'a'].orValue('') == 'True'", true},
+           Case{"object.metadata.?labels['a'].hasValue()", false},
+           Case{"object.nothing.?labels.hasValue()", std::nullopt},
+           Case{"object.?metadata", std::nullopt},
            Case{"authorizer.group('')", std::nullopt},
            Case{"'\\x41' == 'A'", std::nullopt},
            Case{"", std::nullopt},
