@@ -10,6 +10,7 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/flag_checks.h"
 #include "app/live_target.h"
 #include "app/webhook_registration.h"
 #include "cli/explain_live.h"
@@ -163,6 +164,7 @@ void add_flags(CLI::App& command, ExplainFlags& flags) {
   command
       .add_option("--configmap", flags.configmap,
                   "The template: a ConfigMap of a cluster, as [NS/]NAME")
+      ->check(configmap_check())
       ->excludes("--config");
   flags.cluster.add_to(command);
   command.add_option("-n,--namespace", flags.cluster.options.name_space,

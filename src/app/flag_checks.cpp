@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "http/listener.h"
+
 namespace injector::app {
 namespace {
 
@@ -74,6 +76,14 @@ CLI::Validator configmap_check() {
 
 CLI::Validator host_check() {
   return check_of(is_host, "a DNS name or an address", "NAME");
+}
+
+CLI::Validator listen_check() {
+  return {[](std::string& text) {
+            const auto address = http::parse_listen_address(text);
+            return address ? std::string() : address.error().message;
+          },
+          "ADDRESS"};
 }
 
 CLI::Validator not_empty_check() {

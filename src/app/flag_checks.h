@@ -15,6 +15,9 @@ namespace injector::app {
 /// A DNS name, perhaps with a wildcard, or an address.
 [[nodiscard]] CLI::Validator host_check();
 
+/// HOST:PORT or :PORT, to listen on.
+[[nodiscard]] CLI::Validator listen_check();
+
 [[nodiscard]] CLI::Validator not_empty_check();
 
 }  // namespace injector::app

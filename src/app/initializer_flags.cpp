@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "app/flag_checks.h"
+
 namespace injector::app {
 namespace {
 
@@ -59,6 +61,7 @@ void InitializerFlags::add_what(CLI::App& command) {
   auto* file = command.add_option(
       "--config", config, "The template: a file, or the folder of a mounted ConfigMap; followed");
   command.add_option("--configmap", config_map, "The template: a ConfigMap, [NS/]NAME; followed")
+      ->check(configmap_check())
       ->excludes(file);
   command.add_flag("--allow-unknown-fields", template_options.allow_unknown_fields,
                    "Let fields of containers and volumes through that this version does not know");
@@ -122,6 +125,7 @@ void InitializerFlags::add_how(CLI::App& command) {
                   "Pod's or the kubeconfig's namespace]")
       ->envname("POD_NAMESPACE");
   command.add_option("--admin-listen", admin_listen, "Address of the admin port (plain HTTP)")
+      ->check(listen_check())
       ->capture_default_str();
 }
 

@@ -8,6 +8,7 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
+#include "app/flag_checks.h"
 #include "cli/status_report.h"
 #include "kube/discovery.h"
 
@@ -157,6 +158,7 @@ void add_status_command(CLI::App& app, Chosen& chosen) {
       .add_option("--configmap", flags->configmap,
                   "The template's ConfigMap, as [NS/]NAME [default: "
                   "envoy-initializer/envoy-initializer, if there is one]")
+      ->check(configmap_check())
       ->excludes("--config");
   flags->policy.add_to(command);
   command.footer(

@@ -50,14 +50,11 @@ struct Following {
   ObjectName template_name;
 };
 
+// The file's, or with --standalone the built-in one.
 base::Result<std::unique_ptr<TemplateFile>> open_template(const WebhookFlags& flags,
                                                           codec::TemplateStore& templates) {
   if (!flags.config.empty()) {
     return TemplateFile::open(flags.config, templates);
-  }
-  if (!flags.standalone) {
-    return base::invalid(
-        "no template: give --config or --configmap, or --standalone for the built-in one");
   }
   if (auto loaded = templates.update(codec::default_template_text(), "built-in template");
       !loaded) {
@@ -371,6 +368,9 @@ void add_webhook_command(CLI::App& app, Chosen& chosen) {
       "what is\nin flight is finished. A second signal exits now. SIGHUP reads template and "
       "certificate again.");
   command.callback([flags, &chosen] {
+    if (flags->config.empty() && flags->configmap.empty() && !flags->standalone) {
+      throw CLI::RequiredError("--config, --configmap or (for the built-in template) --standalone");
+    }
     chosen.work = [flags] {
       const base::SignalQueue signals;  // Before any thread.
       const base::Logger log = flags->log.get();

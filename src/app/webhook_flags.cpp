@@ -1,5 +1,7 @@
 #include "app/webhook_flags.h"
 
+#include "app/flag_checks.h"
+
 namespace injector::app {
 
 void WebhookFlags::add_to(CLI::App& command) {
@@ -13,10 +15,14 @@ void WebhookFlags::add_to(CLI::App& command) {
 }
 
 void WebhookFlags::add_serving(CLI::App& command) {
-  command.add_option("--listen", server.listen, "Address of the HTTPS port")->capture_default_str();
-  command.add_option("--admin-listen", admin_listen,
-                     "Address of the admin port (plain HTTP) [default: :8080; 127.0.0.1:8080 with "
-                     "--standalone]");
+  command.add_option("--listen", server.listen, "Address of the HTTPS port")
+      ->check(listen_check())
+      ->capture_default_str();
+  command
+      .add_option("--admin-listen", admin_listen,
+                  "Address of the admin port (plain HTTP) [default: :8080; 127.0.0.1:8080 with "
+                  "--standalone]")
+      ->check(listen_check());
   auto* cert = command.add_option("--tls-cert", certificate.certificate,
                                   "Serving certificate (PEM); followed when it changes");
   auto* key = command.add_option("--tls-key", certificate.key, "Its key (PEM)");
@@ -52,6 +58,7 @@ void WebhookFlags::add_template(CLI::App& command) {
       .add_option("--configmap", configmap,
                   "The template: a ConfigMap of the cluster, as [NS/]NAME; followed, as are the "
                   "Namespaces for their opt-in. Without such a ConfigMap the built-in one serves")
+      ->check(configmap_check())
       ->excludes(file)
       ->excludes(alone);
   cluster.add_to(command);

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "cli/objects.h"
-#include "cli/pod_place.h"
 #include "codec/json.h"
 #include "core/decide.h"
 #include "core/opt_in.h"
 #include "core/remove.h"
+#include "core/workload.h"
 
 namespace injector::cli {
 namespace {
@@ -26,7 +26,7 @@ struct Subject {
 };
 
 base::Result<Subject> open_subject(const Json& object, const core::Policy& policy) {
-  const auto path = pod_place(object);
+  const auto path = core::pod_path(object);
   if (!path) {
     return base::invalid("no Pod and no pod template in it");
   }

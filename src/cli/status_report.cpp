@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "cli/objects.h"
-#include "cli/pod_place.h"
 #include "codec/json.h"
 #include "core/decide.h"
+#include "core/workload.h"
 
 namespace injector::cli {
 namespace {
@@ -67,7 +67,7 @@ void add_pod(const Json& pod, const core::MetaFacts* name_space, const core::Tem
 
 void add_workload(const Json& workload, const core::MetaFacts* name_space,
                   const core::Template& tpl, const core::Policy& policy, StatusReport& report) {
-  const auto path = pod_place(workload);
+  const auto path = core::pod_path(workload);
   const Json* pod = path ? core::pod_at(workload, *path) : nullptr;
   if (pod == nullptr) {
     return;

@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "cli/objects.h"
-#include "cli/pod_place.h"
 #include "core/opt_in.h"
 #include "core/pod_facts.h"
 #include "core/remove.h"
+#include "core/workload.h"
 
 namespace injector::cli {
 namespace {
@@ -60,7 +60,7 @@ std::string hint_for(const Json& bare, const core::PodPath& path, const core::Po
 }
 
 base::Result<Removal> plan_removal(const Json& object, const core::Policy& policy) {
-  const auto path = pod_place(object);
+  const auto path = core::pod_path(object);
   const Json* pod = path ? core::pod_at(object, *path) : nullptr;
   if (pod == nullptr) {
     return base::invalid("no Pod and no pod template in it");

@@ -25,19 +25,8 @@ struct Workload {
   const base::Json& pod;
 };
 
-constexpr core::PodPath kTemplate{"/spec/template", "spec.template"};
-
-// Of a kind that we do not know: by its structure.
-std::optional<core::PodPath> path_in(const base::Json& object) {
-  if (const auto path = core::pod_path(object)) {
-    return path;
-  }
-  const base::Json* containers = base::find(object, "spec", "template", "spec", "containers");
-  return containers != nullptr && containers->is_array() ? std::optional(kTemplate) : std::nullopt;
-}
-
 base::Result<Workload> open_workload(const base::Json& object) {
-  const auto path = path_in(object);
+  const auto path = core::pod_path(object);
   if (!path) {
     return base::invalid("it has no pod template");
   }

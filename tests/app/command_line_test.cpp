@@ -97,6 +97,13 @@ TEST_CASE("command line: bad flags are exit code 2 and change nothing", "[cli]")
       {"certs", "--dns", "a.b", "--out", dir.file("certs"), "--days", "0"},
       {"certs", "--out", dir.file("certs")},
       {"completion", "tcsh"},
+      {"webhook", "--standalone", "--listen", "127.0.0.1:99999"},
+      {"webhook", "--standalone", "--admin-listen", "8080"},
+      {"webhook"},
+      {"webhook", "--configmap", "a/b/c"},
+      {"initializer", "--configmap", "a/b/c"},
+      {"status", "--configmap", "a/b/c"},
+      {"explain", "-f", pod, "--configmap", "a/b/c"},
   };
   for (const auto& words : bad) {
     const Answer answer = ask(words);
