@@ -230,7 +230,7 @@ TEST_CASE("initializer server: the verb initialize is needed", "[support]") {
   const Reply denied = loop.patch(kWeb, removal(kOurs));
   CHECK(denied.code == 403);
   CHECK(base::text_of(base::find(denied.body, "message")) ==
-        "update to uninitialized resource denied");
+        R"(pods "web" is forbidden: update to uninitialized resource denied)");
   Json named = pod("named");
   named["metadata"]["initializers"]["pending"] = Json::array({{{"name", kOurs}}});
   CHECK(loop.post(kPods, named).code == 403);
