@@ -509,7 +509,8 @@ TEST_CASE("status: tells injected, outdated and missing Pods apart", "[apiserver
                .log_file = file(dir, "out")}) == 0);
   INFO(read_file(file(dir, "out")));
   std::map<std::string, std::string> states;
-  for (const Json& row : parse(read_file(file(dir, "out")))) {
+  const Json report = parse(read_file(file(dir, "out")));
+  for (const Json& row : report.at("pods")) {
     states[row.at("name").get<std::string>()] = row.at("state").get<std::string>();
   }
   CHECK(states["state-missing"] == "missing");
