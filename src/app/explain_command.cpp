@@ -24,6 +24,7 @@ struct ExplainFlags {
   std::vector<std::string> objects;
   std::vector<std::string> files;
   std::string output = "table";
+  bool recursive = false;
   bool live = false;
   TemplateFlags tpl;
   std::string configmap;
@@ -62,6 +63,7 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemp
   }
   cli::ExplainOptions options;
   options.files = flags.files;
+  options.recursion = flags.recursive ? cli::Recursion::Yes : cli::Recursion::No;
   options.format = flags.format();
   options.template_source = found.describe();
   if (client != nullptr) {
@@ -151,6 +153,8 @@ void add_flags(CLI::App& command, ExplainFlags& flags) {
                      "Objects of a cluster, as KIND/NAME: pod/web-0, deployment/web");
   command.add_option("-f,--filename", flags.files,
                      "A file, a directory, or - for standard input; may be repeated");
+  command.add_flag("-R,--recursive", flags.recursive,
+                   "Read the subdirectories of directories as well");
   command.add_option("-o,--output", flags.output, "How to say it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

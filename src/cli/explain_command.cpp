@@ -164,7 +164,7 @@ Json decision_json(const core::Decision& decision) {
 }
 
 int run_explain(const ExplainOptions& options, DecisionContext context, const Streams& streams) {
-  ReadObjects read = read_objects(options.files, streams);
+  ReadObjects read = read_objects(options.files, options.recursion, streams);
   add_namespaces_among(read.objects, context);
   if (options.look_up) {
     look_up_namespaces(read.objects, options.look_up, context, streams);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/decide.h"
+#include "cli/inputs.h"
 #include "cli/streams.h"
 
 namespace injector::cli {
@@ -24,6 +25,7 @@ struct ExplainOptions {
   ExplainFormat format = ExplainFormat::Table;
   std::string template_source;  // "built-in template (sha256:...)": the first line.
   NamespaceLookup look_up;      // For Namespaces that nothing else tells of; may be empty.
+  Recursion recursion = Recursion::No;
 };
 
 /// Namespaces are known from the context, from Namespace objects among the files, from look_up, in

@@ -6,7 +6,6 @@
 
 #include "base/result.h"
 #include "cli/documents.h"
-#include "cli/inputs.h"
 
 namespace injector::cli {
 namespace {
@@ -40,10 +39,11 @@ void read_file(const std::string& file, const Streams& streams, ReadObjects& int
 
 }  // namespace
 
-ReadObjects read_objects(const std::vector<std::string>& files, const Streams& streams) {
+ReadObjects read_objects(const std::vector<std::string>& files, Recursion recursion,
+                         const Streams& streams) {
   ReadObjects result;
   for (const std::string& argument : files) {
-    const auto expanded = expand_inputs({argument});
+    const auto expanded = expand_inputs({argument}, recursion);
     if (!expanded) {
       result.failures.push_back(expanded.error().message);
       continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/inputs.h"
 #include "cli/streams.h"
 
 namespace injector::cli {
@@ -17,7 +18,7 @@ struct ReadObjects {
 };
 
 /// `files` are what -f takes. Warnings of the YAML itself go to `err`.
-[[nodiscard]] ReadObjects read_objects(const std::vector<std::string>& files,
+[[nodiscard]] ReadObjects read_objects(const std::vector<std::string>& files, Recursion recursion,
                                        const Streams& streams);
 
 }  // namespace injector::cli

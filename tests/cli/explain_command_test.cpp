@@ -1,5 +1,6 @@
 #include "cli/explain_command.h"
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -131,6 +132,17 @@ TEST_CASE("explain: a document or file that cannot be read does not hide the oth
   CHECK(outcome.json().at("failures").size() == 2);
   CHECK(outcome.err.find("a.yaml: line 6") != std::string::npos);
   CHECK(outcome.err.find("none.yaml") != std::string::npos);
+}
+
+TEST_CASE("explain: a directory stands for the files below it where that is asked for", "[cli]") {
+  const tests::TempDir dir;
+  dir.write("a.yaml", kPod);
+  std::filesystem::create_directory(dir.file("below"));
+  dir.write("below/b.yaml", kPod);
+  ExplainOptions options = json_of({dir.file("")});
+  CHECK(explain(options).json().at("objects").size() == 1);
+  options.recursion = Recursion::Yes;
+  CHECK(explain(options).json().at("objects").size() == 2);
 }
 
 TEST_CASE("explain: the first line says which template it is about", "[cli]") {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <sstream>
+
 #include <yaml-cpp/yaml.h>
 
 namespace injector::cli::tests {
