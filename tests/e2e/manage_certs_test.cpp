@@ -415,6 +415,13 @@ bool trusted(int port, const std::string& bundle) {
       });
 }
 
+/// The same with the bundle of this moment. A busy machine may stop us for longer than a new CA is
+/// given to become known: what we read is then too old to be a proof.
+bool trusted_now(int port) {
+  const std::string before = published_bundle("rotate");
+  return trusted(port, before) || (published_bundle("rotate") != before && trusted_now(port));
+}
+
 TEST_CASE("manage certs: Pods are created without a failure across two rotations", "[apiserver]") {
   const std::vector<int> ports{free_port(), free_port()};
   const TempDir dir;
@@ -437,9 +444,8 @@ TEST_CASE("manage certs: Pods are created without a failure across two rotations
         INFO(first.log());
         REQUIRE(created.status == 201);
         REQUIRE(base::find(json_of(created), "spec", "containers")->size() == 2);
-        const std::string bundle = published_bundle("rotate");
-        REQUIRE(trusted(ports[0], bundle));
-        REQUIRE(trusted(ports[1], bundle));
+        REQUIRE(trusted_now(ports[0]));
+        REQUIRE(trusted_now(ports[1]));
         served.insert(secret_value("rotate", "tls.crt"));
         return served.size() >= 3;
       },
