@@ -106,7 +106,9 @@ bool starts_word(std::string_view text, std::size_t at) {
 }
 
 // The text that stands for what `text` starts with, and how much of it that is; zero if nothing.
-std::pair<std::string, std::size_t> replacement(std::string_view text) {
+using Replacement = std::pair<std::string, std::size_t>;
+
+Replacement container_replacement(std::string_view text) {
   constexpr std::string_view kContainers = "spec.containers[";
   if (text.rfind(kContainers, 0) == 0) {
     const std::size_t end = text.find(']');
@@ -116,17 +118,19 @@ std::pair<std::string, std::size_t> replacement(std::string_view text) {
       return {without_placeholder(digits), end + 1};
     }
   }
-  constexpr std::array<std::string_view, 5> kKept = {"initContainers", "volumes",
-                                                     "imagePullSecrets", "labels", "annotations"};
-  for (const std::string_view kept : kKept) {
-    for (const std::string_view parent :
-         {std::string_view("spec."), std::string_view("metadata.")}) {
-      if (text.rfind(parent, 0) == 0 && text.substr(parent.size()).rfind(kept, 0) == 0) {
-        return {std::string(kept), parent.size() + kept.size()};
-      }
+  return {"", 0};
+}
+
+Replacement replacement(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kPaths = {"spec.initContainers", "spec.volumes",
+                                                      "spec.imagePullSecrets", "metadata.labels",
+                                                      "metadata.annotations"};
+  for (const std::string_view path : kPaths) {
+    if (text.rfind(path, 0) == 0) {
+      return {std::string(path.substr(path.find('.') + 1)), path.size()};
     }
   }
-  return {"", 0};
+  return container_replacement(text);
 }
 
 }  // namespace

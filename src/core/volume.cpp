@@ -73,7 +73,7 @@ void drop_nulls(Json& value) {
     return;
   }
   Json kept = value.is_object() ? Json::object() : Json::array();
-  for (auto& item : value.items()) {
+  for (const auto& item : value.items()) {
     drop_nulls(item.value());
     if (value.is_array()) {
       kept.push_back(std::move(item.value()));

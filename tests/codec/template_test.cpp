@@ -71,7 +71,8 @@ volumes:
              "t:13: containers[2].volumeMounts[0].name: no volume \"nowhere\" in the template's "
              "volumes",
              "t:14: containers[2].volumeMounts[1].mountPath: \"/a\" is mounted twice",
-             "t:16: volumes[0]: has hostPath and emptyDir: only one of them is allowed", "t:19: volumes[1].name: missing"});
+             "t:16: volumes[0]: has hostPath and emptyDir: only one of them is allowed",
+             "t:19: volumes[1].name: missing"});
 }
 
 TEST_CASE("template: lines inside a ConfigMap are lines of the file", "[codec]") {
