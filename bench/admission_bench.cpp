@@ -5,12 +5,12 @@
 #include <benchmark/benchmark.h>
 #include <prometheus/registry.h>
 
-#include "codec/json.h"
-#include "codec/review.h"
-#include "codec/template_store.h"
+#include "admission/admission.h"
+#include "admission/review.h"
+#include "base/json_text.h"
 #include "core/inject.h"
 #include "core/render.h"
-#include "webhook/admission.h"
+#include "template/store.h"
 
 namespace injector {
 namespace {
@@ -38,7 +38,7 @@ std::string review_of(const Json& pod) {
   return R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u",)"
          R"("operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},)"
          R"("namespace":"shop","object":)" +
-         codec::write_json(pod) + "}}";
+         base::write_json(pod) + "}}";
 }
 
 void report_size(benchmark::State& state, const std::string& body) {
@@ -50,11 +50,11 @@ void report_size(benchmark::State& state, const std::string& body) {
 // The whole answer: read, decide, patch, write.
 void admission(benchmark::State& state) {
   const base::Logger log = base::Logger::silent();
-  codec::TemplateStore templates(log);
-  static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
+  templates::TemplateStore templates(log);
+  static_cast<void>(templates.update(templates::default_template_text(), "built-in template"));
   prometheus::Registry registry;
-  webhook::AdmissionMetrics metrics(registry);
-  const webhook::Admission handler({templates}, metrics, log);
+  admission::AdmissionMetrics metrics(registry);
+  const admission::Admission handler({templates}, metrics, log);
   const std::string body = review_of(pod_of(state.range(0)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(handler.answer(body));
@@ -66,7 +66,7 @@ void admission(benchmark::State& state) {
 void read_review(benchmark::State& state) {
   const std::string body = review_of(pod_of(state.range(0)));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(codec::read_review(body));
+    benchmark::DoNotOptimize(admission::read_review(body));
   }
   report_size(state, body);
 }
@@ -75,7 +75,7 @@ void read_review(benchmark::State& state) {
 void read_tree(benchmark::State& state) {
   const std::string body = review_of(pod_of(state.range(0)));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(codec::read_json(body));
+    benchmark::DoNotOptimize(base::read_json(body));
   }
   report_size(state, body);
 }
@@ -83,7 +83,7 @@ void read_tree(benchmark::State& state) {
 // The control loop's way: two-way strategic merge patch on trees.
 void strategic(benchmark::State& state) {
   const Json pod = pod_of(state.range(0));
-  const core::Template& tpl = codec::default_template();
+  const core::Template& tpl = templates::default_template();
   for (auto _ : state) {
     const auto facts = core::pod_facts(pod).value();
     const core::Decision decision = core::inject(facts, nullptr, tpl, {});

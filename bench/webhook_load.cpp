@@ -12,13 +12,12 @@
 #include <httplib.h>
 #include <prometheus/registry.h>
 
+#include "admission/admission.h"
 #include "base/log.h"
-#include "codec/template_store.h"
+#include "http/server.h"
+#include "template/store.h"
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
-#include "webhook/admission.h"
-
-#include "http/server.h"
 
 namespace injector {
 namespace {
@@ -39,19 +38,19 @@ int run(const std::filesystem::path& folder) {
       tls::ServingCertificate::create({pair.certificate.pem(), pair.key.pem(), ""}, log).value();
   http::ServerOptions options;
   options.listen = "127.0.0.1:0";
-  const auto constant = [](std::string_view) { return webhook::HttpReply{200, kAnswer}; };
-  http::Server ours(options, webhook::mutate_routes(constant), certificate.get(), log);
+  const auto constant = [](std::string_view) { return admission::HttpReply{200, kAnswer}; };
+  http::Server ours(options, admission::mutate_routes(constant), certificate.get(), log);
   if (auto started = ours.start(); !started) {
     std::cerr << started.error().message << "\n";
     return 1;
   }
 
-  codec::TemplateStore templates(log);
-  static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
+  templates::TemplateStore templates(log);
+  static_cast<void>(templates.update(templates::default_template_text(), "built-in template"));
   prometheus::Registry registry;
-  webhook::AdmissionMetrics metrics(registry);
-  const webhook::Admission admission({templates}, metrics, log);
-  http::Server real(options, webhook::mutate_routes([&](std::string_view body) {
+  admission::AdmissionMetrics metrics(registry);
+  const admission::Admission admission({templates}, metrics, log);
+  http::Server real(options, admission::mutate_routes([&](std::string_view body) {
                       return admission.answer(body);
                     }),
                     certificate.get(), log);

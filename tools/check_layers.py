@@ -6,30 +6,32 @@ import sys
 
 MAY_INCLUDE = {
     "base": set(),
+    "yaml": {"base"},
     "patch": {"base"},
-    "core": {"base", "patch"},
-    "codec": {"base", "core"},
-    "runtime": {"base"},
-    "kube": {"base", "codec", "runtime"},
     "tls": {"base"},
     "http": {"base", "tls"},
-    "webhook": {"base", "core", "codec", "tls", "http"},
-    "controller": {"base", "core", "codec", "patch", "runtime"},
-    "cli": {"base", "core", "codec", "patch"},
+    "runtime": {"base"},
+    "kube": {"base", "runtime"},
+    "core": {"base", "patch"},
+    "template": {"base", "yaml", "core"},
+    "admission": {"base", "core", "template", "http"},
+    "cluster": {"base", "core", "patch", "template", "runtime", "kube", "tls"},
+    "controller": {"base", "core", "patch", "runtime", "cluster"},
+    "cli": {"base", "core", "yaml", "template", "patch"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE)
-MAY_INCLUDE["examples"] = {"base", "codec", "runtime", "kube"}
+MAY_INCLUDE["examples"] = {"base", "runtime", "kube"}
 
 # Third-party headers that only the named folders may see.
 CONFINED = {
-    "simdjson": {"codec"},
+    "yaml-cpp/": {"kube"},
+    "simdjson": {"admission"},
     "httplib.h": {"http"},
     "openssl/": {"core", "kube", "tls", "http"},
     "CLI/": {"app", "examples"},
     "spdlog/": {"base"},
-    "prometheus/": {"runtime", "kube", "webhook", "controller", "app"},
+    "prometheus/": {"runtime", "kube", "http", "admission", "cluster", "controller", "app"},
     "nlohmann/": {"base"},
-    "yaml-cpp/": {"kube"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

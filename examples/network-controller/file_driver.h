@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/json_text.h"
 #include "base/replace_file.h"
-#include "codec/json.h"
 #include "kube/file.h"
 
 #include "network.h"
@@ -31,7 +31,7 @@ class FileDriver final : public NetworkDriver {
 
   base::Result<Network> find(const std::string& key) override {
     const auto text = kube::read_file(path_of(key));
-    const auto json = text ? codec::read_json(text.value()) : text.error();
+    const auto json = text ? base::read_json(text.value()) : text.error();
     return json ? parse_network(json.value()) : json.error();
   }
 

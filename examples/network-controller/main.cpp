@@ -12,7 +12,7 @@
 #include "kube/event_sink.h"
 #include "kube/resource_client.h"
 #include "runtime/object_loop.h"
-#include "runtime/real_ambience.h"
+#include "runtime/process_context.h"
 
 #include "file_driver.h"
 #include "network_controller.h"
@@ -28,15 +28,16 @@ base::Result<void> run(const kube::ConfigOptions& cluster, const runtime::LoopOp
   if (!client || !kept) {
     return client ? kept.error() : client.error();
   }
-  runtime::RealAmbience ambience(base::Logger(base::LogFormat::Text, base::LogLevel::Info));
+  runtime::ProcessContext process_context(
+      base::Logger(base::LogFormat::Text, base::LogLevel::Info));
   kube::RestEventSink sink(*client.value());
-  runtime::EventRecorder events(sink, {.component = "network-controller"}, ambience.get());
+  runtime::EventRecorder events(sink, {.component = "network-controller"}, process_context.get());
   NetworkController controller(*client.value(), driver, events);
 
   // Lists and watches, queues the key of what changed, has the workers reconcile it.
   kube::ResourceClient networks(*client.value(), kNetworks, {.name_space = cluster.name_space});
   auto reconcile = std::bind_front(&NetworkController::reconcile, &controller);
-  runtime::ObjectLoop loop(networks, options, std::move(reconcile), ambience.get());
+  runtime::ObjectLoop loop(networks, options, std::move(reconcile), process_context.get());
   for (const std::string& key : kept.value()) {  // Its object may have gone while nobody looked.
     if (cluster.name_space.empty() || cluster.name_space == runtime::split_key(key).name_space) {
       loop.enqueue(key);

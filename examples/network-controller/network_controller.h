@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/write_status.h"
 #include "runtime/controller.h"
 #include "runtime/event_recorder.h"
@@ -27,7 +27,7 @@ class NetworkController {
     if (object == nullptr) {
       return runtime::Outcome::of(driver_.remove(key));
     }
-    const base::Json json = codec::read_json(object->json).value();
+    const base::Json json = base::read_json(object->json).value();
     const auto wanted = parse_network(json);
     if (!wanted) {  // Nothing to change or to retry: that takes another spec.
       return runtime::Outcome::of(report(json, wanted.error(), stop));

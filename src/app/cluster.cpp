@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "app/last_good_template.h"
+#include "base/json_text.h"
 #include "cli/inputs.h"
-#include "codec/json.h"
-#include "codec/template.h"
+#include "cluster/last_good_template.h"
 #include "kube/connect.h"
+#include "template/parser.h"
 
 namespace injector::app {
 namespace {
@@ -28,24 +28,24 @@ base::Result<FoundTemplate> template_of_file(const TemplateChoice& choice) {
   if (!text) {
     return base::annotate(std::move(text).error(), "load template");
   }
-  auto tpl = codec::parse_template(text.value(), choice.file, choice.options);
+  auto tpl = templates::parse_template(text.value(), choice.file, choice.options);
   return tpl ? base::Result<FoundTemplate>({std::move(tpl).value(), "file " + choice.file, {}})
              : std::move(tpl).error();
 }
 
-base::Result<FoundTemplate> template_of_object(const Json& object, const ObjectName& name,
-                                               const codec::TemplateOptions& options) {
+base::Result<FoundTemplate> template_of_object(const Json& object, const cluster::ObjectName& name,
+                                               const templates::TemplateOptions& options) {
   const std::string source = fmt::format("configmap {}/{}", name.name_space, name.name);
-  auto tpl = codec::parse_template(codec::write_json(object), source, options);
+  auto tpl = templates::parse_template(base::write_json(object), source, options);
   return tpl ? base::Result<FoundTemplate>({std::move(tpl).value(), source, {}})
              : std::move(tpl).error();
 }
 
 // The content that the webhook fell back to, if it had to; nothing where there is none to be had.
-std::optional<FoundTemplate> last_good_of(kube::RestClient& client, const ObjectName& name,
-                                          const codec::TemplateOptions& options,
+std::optional<FoundTemplate> last_good_of(kube::RestClient& client, const cluster::ObjectName& name,
+                                          const templates::TemplateOptions& options,
                                           const std::stop_token& stop) {
-  const ObjectName kept{name.name_space, name.name + kLastGoodSuffix};
+  const cluster::ObjectName kept{name.name_space, name.name + cluster::kLastGoodSuffix};
   const auto object = client.get({kube::kConfigMaps, kept.name_space, kept.name, ""}, stop);
   auto found = object ? template_of_object(object.value(), kept, options)
                       : base::Result<FoundTemplate>(object.error());
@@ -54,8 +54,8 @@ std::optional<FoundTemplate> last_good_of(kube::RestClient& client, const Object
 
 // What the webhook serves of a ConfigMap: its content, or the last that could be used.
 base::Result<FoundTemplate> template_in_service(kube::RestClient& client, const Json& object,
-                                                const ObjectName& name,
-                                                const codec::TemplateOptions& options,
+                                                const cluster::ObjectName& name,
+                                                const templates::TemplateOptions& options,
                                                 const std::stop_token& stop) {
   auto found = template_of_object(object, name, options);
   auto kept = last_good_of(client, name, options, stop);
@@ -80,14 +80,14 @@ base::Result<FoundTemplate> template_in_service(kube::RestClient& client, const 
 base::Result<FoundTemplate> template_without_config_map(base::Error why) {
   constexpr const char* kBuiltIn = "built-in template";
   if (why.code == base::ErrorCode::NotFound) {
-    return FoundTemplate{codec::default_template(), kBuiltIn,
+    return FoundTemplate{templates::default_template(), kBuiltIn,
                          fmt::format("the cluster has no configmap {}", kTemplateConfigMap)};
   }
   if (why.code != base::ErrorCode::Forbidden) {
     return why;
   }
   return FoundTemplate{
-      codec::default_template(), kBuiltIn,
+      templates::default_template(), kBuiltIn,
       fmt::format("the cluster's own is not known: {}", with_way_out(std::move(why)).message),
       false};
 }
@@ -127,12 +127,13 @@ base::Result<std::unique_ptr<kube::RestClient>> ClusterFlags::connect_for_comman
   return connect(std::move(rest));
 }
 
-base::Result<ObjectName> parse_object_name(const std::string& text,
-                                           const std::string& default_namespace) {
+base::Result<cluster::ObjectName> parse_object_name(const std::string& text,
+                                                    const std::string& default_namespace) {
   const std::size_t slash = text.find('/');
-  ObjectName name = slash == std::string::npos
-                        ? ObjectName{default_namespace, text}
-                        : ObjectName{text.substr(0, slash), text.substr(slash + 1)};
+  cluster::ObjectName name =
+      slash == std::string::npos
+          ? cluster::ObjectName{default_namespace, text}
+          : cluster::ObjectName{text.substr(0, slash), text.substr(slash + 1)};
   if (name.name_space.empty() || name.name.empty() || name.name.find('/') != std::string::npos) {
     return base::invalid(
         fmt::format("\"{}\" is not a name such as envoy-initializer or ns/name", text));
@@ -141,7 +142,7 @@ base::Result<ObjectName> parse_object_name(const std::string& text,
 }
 
 base::Result<core::Template> fetch_template(kube::RestClient& client, const std::string& name,
-                                            const codec::TemplateOptions& options) {
+                                            const templates::TemplateOptions& options) {
   auto place = parse_object_name(name, client.default_namespace());
   if (!place) {
     return std::move(place).error();
@@ -151,24 +152,23 @@ base::Result<core::Template> fetch_template(kube::RestClient& client, const std:
   if (!object) {
     return base::annotate(std::move(object).error(), "load template");
   }
-  return codec::parse_template(codec::write_json(object.value()), "configmap " + name, options);
+  return templates::parse_template(base::write_json(object.value()), "configmap " + name, options);
 }
 
-base::Result<std::optional<ObjectName>> find_template_config_map(kube::RestClient& client,
-                                                                 const std::string& name,
-                                                                 const std::stop_token& stop) {
+base::Result<std::optional<cluster::ObjectName>> find_template_config_map(
+    kube::RestClient& client, const std::string& name, const std::stop_token& stop) {
   auto place =
       parse_object_name(name.empty() ? kTemplateConfigMap : name, client.default_namespace());
   if (!place) {
     return std::move(place).error();
   }
-  const ObjectName& wanted = place.value();
+  const cluster::ObjectName& wanted = place.value();
   const auto object = client.get({kube::kConfigMaps, wanted.name_space, wanted.name, ""}, stop);
   if (object) {
-    return std::optional<ObjectName>(wanted);
+    return std::optional<cluster::ObjectName>(wanted);
   }
   if (object.error().code == base::ErrorCode::NotFound && name.empty()) {
-    return std::optional<ObjectName>();
+    return std::optional<cluster::ObjectName>();
   }
   return base::annotate(with_way_out(object.error()), "find template");
 }

@@ -10,14 +10,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/namespace_cache.h"
-#include "app/running_informer.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "codec/template.h"
+#include "cluster/namespace_cache.h"
+#include "cluster/running_informer.h"
 #include "core/template.h"
 #include "kube/config.h"
 #include "kube/rest_client.h"
+#include "template/parser.h"
 
 namespace injector::app {
 
@@ -41,13 +41,12 @@ struct ClusterFlags {
 };
 
 /// "ns/name"; a bare name is in `default_namespace`.
-[[nodiscard]] base::Result<ObjectName> parse_object_name(const std::string& text,
-                                                         const std::string& default_namespace);
+[[nodiscard]] base::Result<cluster::ObjectName> parse_object_name(
+    const std::string& text, const std::string& default_namespace);
 
 /// The template in the ConfigMap `name` ("[NS/]NAME"), read once.
-[[nodiscard]] base::Result<core::Template> fetch_template(kube::RestClient& client,
-                                                          const std::string& name,
-                                                          const codec::TemplateOptions& options);
+[[nodiscard]] base::Result<core::Template> fetch_template(
+    kube::RestClient& client, const std::string& name, const templates::TemplateOptions& options);
 
 /// Where the manifests and the webhook keep the cluster's template.
 inline constexpr const char* kTemplateConfigMap = "envoy-initializer/envoy-initializer";
@@ -63,7 +62,7 @@ inline constexpr const char* kClusterTemplateHelp =
 /// The ConfigMap that `name` ("[NS/]NAME") means; with an empty name kTemplateConfigMap if the
 /// cluster has it, and nothing where it has none. Asks the server once. An Error: the server's
 /// words, and for Forbidden the way out.
-[[nodiscard]] base::Result<std::optional<ObjectName>> find_template_config_map(
+[[nodiscard]] base::Result<std::optional<cluster::ObjectName>> find_template_config_map(
     kube::RestClient& client, const std::string& name, const std::stop_token& stop);
 
 /// A template, and what a person should know about where it came from.
@@ -81,7 +80,7 @@ struct FoundTemplate {
 struct TemplateChoice {
   std::string file{};        // --config
   std::string config_map{};  // --configmap
-  codec::TemplateOptions options{};
+  templates::TemplateOptions options{};
 };
 
 /// The template that the cluster uses, for commands that read it once: the one given, else the one

@@ -71,13 +71,13 @@ void TemplateFlags::add_to(CLI::App& command) {
 
 base::Result<core::Template> TemplateFlags::load() const {
   if (config.empty()) {
-    return codec::default_template();
+    return templates::default_template();
   }
   auto text = cli::read_input(config, std::cin);
   if (!text) {
     return base::annotate(std::move(text).error(), "load template");
   }
-  return codec::parse_template(text.value(), config, options);
+  return templates::parse_template(text.value(), config, options);
 }
 
 void LogFlags::add_to(CLI::App& command) {

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cli/streams.h"
-#include "codec/template.h"
 #include "core/policy.h"
+#include "template/parser.h"
 
 namespace injector::app {
 
@@ -38,7 +38,7 @@ struct PolicyFlags {
 /// Where a command's template comes from, for commands without a cluster.
 struct TemplateFlags {
   std::string config;
-  codec::TemplateOptions options;
+  templates::TemplateOptions options;
 
   void add_to(CLI::App& command);
 

@@ -68,7 +68,7 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemp
   options.template_source = found.describe();
   if (client != nullptr) {
     options.look_up = [client](const std::string& name) {
-      return fetch_namespace(*client, name, kCommandPatience);
+      return cluster::fetch_namespace(*client, name, kCommandPatience);
     };
   }
   return cli::run_explain(

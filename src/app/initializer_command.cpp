@@ -17,29 +17,28 @@
 #include <fmt/ranges.h>
 #include <prometheus/registry.h>
 
+#include "admission/metrics.h"
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
 #include "app/initializer_term.h"
-#include "app/template_config_map.h"
-#include "app/template_file.h"
 #include "base/mutex.h"
 #include "base/signals.h"
-#include "codec/template_store.h"
+#include "cluster/template_config_map.h"
+#include "cluster/template_file.h"
 #include "controller/metrics.h"
-#include "controller/surroundings.h"
+#include "controller/reconciler_deps.h"
+#include "http/admin.h"
+#include "http/process_metrics.h"
+#include "http/server.h"
 #include "kube/event_sink.h"
 #include "kube/lease_client.h"
 #include "runtime/event_recorder.h"
 #include "runtime/leader_election.h"
 #include "runtime/object_loop.h"
-#include "runtime/real_ambience.h"
-#include "webhook/admin.h"
-#include "webhook/admission_metrics.h"
-#include "webhook/process_metrics.h"
-
-#include "http/server.h"
+#include "runtime/process_context.h"
+#include "template/store.h"
 
 namespace injector::app {
 namespace {
@@ -114,7 +113,7 @@ class InitializerProcess {
       : flags_(flags),
         log_(log),
         signals_(signals),
-        ambience_(log),
+        process_context_(log),
         templates_(log, flags.template_options),
         registry_(std::make_shared<prometheus::Registry>()),
         metrics_(*registry_) {}
@@ -161,7 +160,7 @@ class InitializerProcess {
     if (flags_.config.empty()) {
       return {};  // The cluster's, if it has one: see settle_template().
     }
-    auto file = TemplateFile::open(flags_.config, templates_);
+    auto file = cluster::TemplateFile::open(flags_.config, templates_);
     if (!file) {
       return std::move(file).error();
     }
@@ -169,10 +168,10 @@ class InitializerProcess {
     return {};
   }
 
-  void follow(const ObjectName& config_map) {
-    config_map_ = std::make_unique<TemplateConfigMap>(
-        *client_, config_map, templates_, flags_.policy(), ambience_.get(),
-        flags_.dry_run ? LastGood::ReadOnly : LastGood::Keep);
+  void follow(const cluster::ObjectName& config_map) {
+    config_map_ = std::make_unique<cluster::TemplateConfigMap>(
+        *client_, config_map, templates_, flags_.policy(), process_context_.get(),
+        flags_.dry_run ? cluster::LastGood::ReadOnly : cluster::LastGood::Keep);
   }
 
   // Without a flag: the template of the cluster's installation, or the built-in one where there is
@@ -188,31 +187,31 @@ class InitializerProcess {
         return true;
       }
       log_.warn("template not looked up", {{"error", found.error().message}});
-      if (!ambience_.get().sleeper.sleep(kServerRetry, stop)) {
+      if (!process_context_.get().sleeper.sleep(kServerRetry, stop)) {
         return false;
       }
     }
   }
 
-  void take_up(const std::optional<ObjectName>& config_map) {
+  void take_up(const std::optional<cluster::ObjectName>& config_map) {
     if (config_map) {
       log_.info("following the cluster's template", {{"configmap", kTemplateConfigMap}});
       follow(*config_map);
       return;
     }
     log_.info("using the built-in template", {{"not found", kTemplateConfigMap}});
-    static_cast<void>(templates_.update(codec::default_template_text(), "built-in template"));
+    static_cast<void>(templates_.update(templates::default_template_text(), "built-in template"));
   }
 
   int serve() {
     if (flags_.once) {
       return make_one_pass();
     }
-    namespaces_ = std::make_unique<NamespaceCache>(*client_, flags_.policy().key, ambience_.get());
+    namespaces_ = std::make_unique<cluster::NamespaceCache>(*client_, flags_.policy().key,
+                                                            process_context_.get());
     add_checks();
     http::Server admin({.name = "admin", .listen = flags_.admin_listen, .threads = 1},
-                       webhook::admin_routes(health_, collectables(), version_json()), nullptr,
-                       log_);
+                       http::admin_routes(health_, collectables(), version_json()), nullptr, log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }
@@ -229,7 +228,8 @@ class InitializerProcess {
 
   // --once. Nobody probes what will end by itself, so there is no admin port.
   int make_one_pass() {
-    namespaces_ = std::make_unique<NamespaceCache>(*client_, flags_.policy().key, ambience_.get());
+    namespaces_ = std::make_unique<cluster::NamespaceCache>(*client_, flags_.policy().key,
+                                                            process_context_.get());
     {
       std::jthread work([this](const std::stop_token& stop) {
         work_until(stop);
@@ -256,9 +256,9 @@ class InitializerProcess {
     });
   }
 
-  [[nodiscard]] webhook::Collectables collectables() const {
-    return {registry_, std::make_shared<webhook::TemplateMetrics>(templates_),
-            std::make_shared<webhook::ProcessMetrics>()};
+  [[nodiscard]] http::Collectables collectables() const {
+    return {registry_, std::make_shared<admission::TemplateMetrics>(templates_),
+            std::make_shared<http::ProcessMetrics>()};
   }
 
   static std::string version_json() {
@@ -291,7 +291,7 @@ class InitializerProcess {
     runtime::EventRecorderOptions options;
     options.component = kOurName;
     options.metrics = registry_.get();
-    runtime::EventRecorder recorder(sink, std::move(options), ambience_.get());
+    runtime::EventRecorder recorder(sink, std::move(options), process_context_.get());
     if (flags_.once) {
       pass(recorder, stop);
     } else if (flags_.leader_elect) {
@@ -315,7 +315,7 @@ class InitializerProcess {
         failed_ = true;
         return false;
       }
-      if (!ambience_.get().sleeper.sleep(kServerRetry, stop)) {
+      if (!process_context_.get().sleeper.sleep(kServerRetry, stop)) {
         return false;
       }
     }
@@ -351,7 +351,7 @@ class InitializerProcess {
       lead(recorder, term);
     };
     runtime::LeaderElector elector(lease, std::move(options), std::move(callbacks),
-                                   ambience_.get());
+                                   process_context_.get());
     while (!stop.stop_requested()) {
       elector.run(stop);
     }
@@ -363,9 +363,14 @@ class InitializerProcess {
   }
 
   Term::Context term_context(runtime::EventRecorder& recorder) {
-    return {flags_,          *client_,       templates_,
-            *namespaces_,    *registry_,     surroundings(recorder),
-            ambience_.get(), our_namespace()};
+    return {flags_,
+            *client_,
+            templates_,
+            *namespaces_,
+            *registry_,
+            deps(recorder),
+            process_context_.get(),
+            our_namespace()};
   }
 
   void lead(runtime::EventRecorder& recorder, const std::stop_token& stop) {
@@ -392,14 +397,14 @@ class InitializerProcess {
   bool has_template_soon(const std::stop_token& stop) {
     for (base::Duration waited{0}; waited < kFirstTemplate && !templates_.ready();
          waited += kSoon) {
-      if (!ambience_.get().sleeper.sleep(kSoon, stop)) {
+      if (!process_context_.get().sleeper.sleep(kSoon, stop)) {
         return false;
       }
     }
     return templates_.ready().has_value();
   }
 
-  controller::Surroundings surroundings(runtime::EventRecorder& recorder) {
+  controller::ReconcilerDeps deps(runtime::EventRecorder& recorder) {
     return {[this] { return templates_.current(); },
             [this](std::string_view name) { return namespaces_->find(std::string(name)); },
             [this, &recorder](const runtime::ObjectReference& about, runtime::EventType type,
@@ -418,19 +423,19 @@ class InitializerProcess {
   const InitializerFlags& flags_;
   const base::Logger& log_;
   const base::SignalQueue& signals_;
-  runtime::RealAmbience ambience_;
-  codec::TemplateStore templates_;
+  runtime::ProcessContext process_context_;
+  templates::TemplateStore templates_;
   std::shared_ptr<prometheus::Registry> registry_;
   controller::Metrics metrics_;
-  webhook::Health health_;
+  http::Health health_;
   Printer printer_;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> finished_ = false;  // With --once.
   std::unique_ptr<kube::RestClient> client_;
   std::unique_ptr<kube::RestClient> side_client_;
-  std::unique_ptr<TemplateFile> template_file_;
-  std::unique_ptr<TemplateConfigMap> config_map_;
-  std::unique_ptr<NamespaceCache> namespaces_;
+  std::unique_ptr<cluster::TemplateFile> template_file_;
+  std::unique_ptr<cluster::TemplateConfigMap> config_map_;
+  std::unique_ptr<cluster::NamespaceCache> namespaces_;
   Task task_;  // From discover() on.
   LastResult election_{{base::ErrorCode::Unavailable, "the lease has not been asked for yet"}};
 };

@@ -11,8 +11,8 @@
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "base/clock.h"
-#include "codec/template.h"
 #include "core/policy.h"
+#include "template/parser.h"
 
 namespace injector::app {
 
@@ -40,7 +40,7 @@ struct InitializerFlags {
   bool dry_run = false;
   bool once = false;
   std::string admin_listen = ":8080";
-  codec::TemplateOptions template_options;
+  templates::TemplateOptions template_options;
   ClusterFlags cluster;
   PolicyFlags policy_flags;
   LogFlags log;

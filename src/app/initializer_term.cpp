@@ -96,8 +96,8 @@ void Term::add_units(const Task& task) {
 void Term::add_workload(const kube::Resource& resource) {
   Unit unit;
   unit.patcher = patcher_of(resource);
-  unit.workloads = std::make_unique<controller::WorkloadReconciler>(
-      context_.surroundings, *unit.patcher, workload_options());
+  unit.workloads = std::make_unique<controller::WorkloadReconciler>(context_.deps, *unit.patcher,
+                                                                    workload_options());
   auto reconcile = reconcile_with(*unit.workloads);
   add_loop(std::move(unit), resource, {}, std::move(reconcile));
 }
@@ -106,7 +106,7 @@ void Term::add_initializer() {
   Unit unit;
   unit.patcher = patcher_of(kube::kPods);
   unit.initializer = std::make_unique<controller::InitializerReconciler>(
-      context_.surroundings, *unit.patcher, context_.flags.initializer_name);
+      context_.deps, *unit.patcher, context_.flags.initializer_name);
   auto reconcile = reconcile_with(*unit.initializer);
   add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}}, std::move(reconcile),
            controller::trim_initialized);
@@ -114,17 +114,17 @@ void Term::add_initializer() {
 
 void Term::add_repair(const std::string& policy_version) {
   Unit unit;
-  unit.evictor = std::make_unique<RestEvictor>(
+  unit.evictor = std::make_unique<cluster::RestEvictor>(
       context_.client,
       kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.flags.dry_run});
-  unit.turns = std::make_unique<ConfigMapTurns>(context_.client, context_.our_namespace);
+  unit.turns = std::make_unique<cluster::ConfigMapTurns>(context_.client, context_.our_namespace);
   controller::RepairOptions options;
   options.evict_missing = context_.flags.evicts_missing();
   options.evict_outdated = context_.flags.evicts_outdated();
   options.evictions_per_minute = context_.flags.evict_per_minute;
   unit.repair = std::make_unique<controller::RepairReconciler>(
-      context_.surroundings,
-      controller::RepairTools{*unit.evictor, *unit.turns, context_.ambient.clock},
+      context_.deps,
+      controller::RepairTools{*unit.evictor, *unit.turns, context_.loop_context.clock},
       std::move(options));
   auto reconcile = reconcile_with(*unit.repair);
   add_loop(std::move(unit), kube::kPods, {}, std::move(reconcile), core::trim_pod);
@@ -140,12 +140,12 @@ void Term::add_loop(Unit unit, const kube::Resource& resource, kube::Query query
   runtime::LoopOptions options = loop_options(resource);
   options.transform = std::move(transform);
   unit.loop = std::make_unique<runtime::ObjectLoop>(*unit.server, std::move(options),
-                                                    std::move(reconcile), context_.ambient);
+                                                    std::move(reconcile), context_.loop_context);
   units_.push_back(std::move(unit));
 }
 
-std::unique_ptr<RestPatcher> Term::patcher_of(const kube::Resource& resource) const {
-  return std::make_unique<RestPatcher>(
+std::unique_ptr<cluster::RestPatcher> Term::patcher_of(const kube::Resource& resource) const {
+  return std::make_unique<cluster::RestPatcher>(
       context_.client, resource,
       kube::WriteOptions{.dry_run = context_.flags.dry_run, .field_manager = kOurName});
 }
@@ -176,7 +176,7 @@ runtime::LoopOptions Term::loop_options(const kube::Resource& resource) const {
 // at again; when a Namespace does, what is in it.
 void Term::follow_surroundings(const std::stop_token& stop) {
   auto seen = context_.templates.current();
-  while (context_.ambient.sleeper.sleep(kLook, stop)) {
+  while (context_.loop_context.sleeper.sleep(kLook, stop)) {
     const auto namespaces = context_.namespaces.take_changed();
     const auto before = std::exchange(seen, context_.templates.current());
     for (const Unit& unit : units_) {

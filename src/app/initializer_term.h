@@ -10,19 +10,19 @@
 #include <prometheus/registry.h>
 
 #include "app/cluster.h"
-#include "app/config_map_turns.h"
 #include "app/initializer_flags.h"
 #include "app/initializer_mode.h"
-#include "app/rest_patcher.h"
-#include "codec/template_store.h"
+#include "cluster/config_map_turns.h"
+#include "cluster/rest_patcher.h"
 #include "controller/initializer_reconciler.h"
+#include "controller/reconciler_deps.h"
 #include "controller/repair_reconciler.h"
-#include "controller/surroundings.h"
 #include "controller/workload_reconciler.h"
 #include "kube/resource_client.h"
 #include "kube/rest_client.h"
-#include "runtime/ambient.h"
+#include "runtime/loop_context.h"
 #include "runtime/object_loop.h"
+#include "template/store.h"
 
 namespace injector::app {
 
@@ -32,11 +32,11 @@ class Term {
   struct Context {
     const InitializerFlags& flags;
     kube::RestClient& client;
-    codec::TemplateStore& templates;
-    NamespaceCache& namespaces;
+    templates::TemplateStore& templates;
+    cluster::NamespaceCache& namespaces;
     prometheus::Registry& registry;
-    controller::Surroundings surroundings;
-    runtime::Ambient ambient;
+    controller::ReconcilerDeps deps;
+    runtime::LoopContext loop_context;
     std::string our_namespace;
   };
 
@@ -51,9 +51,9 @@ class Term {
  private:
   // What belongs to one resource. The loop is last: it uses the others.
   struct Unit {
-    std::unique_ptr<RestPatcher> patcher{};
-    std::unique_ptr<RestEvictor> evictor{};
-    std::unique_ptr<ConfigMapTurns> turns{};
+    std::unique_ptr<cluster::RestPatcher> patcher{};
+    std::unique_ptr<cluster::RestEvictor> evictor{};
+    std::unique_ptr<cluster::ConfigMapTurns> turns{};
     std::unique_ptr<controller::WorkloadReconciler> workloads{};
     std::unique_ptr<controller::InitializerReconciler> initializer{};
     std::unique_ptr<controller::RepairReconciler> repair{};
@@ -68,7 +68,8 @@ class Term {
   void add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
                 runtime::ReconcileObject reconcile,
                 runtime::Transform transform = runtime::drop_managed_fields);
-  [[nodiscard]] std::unique_ptr<RestPatcher> patcher_of(const kube::Resource& resource) const;
+  [[nodiscard]] std::unique_ptr<cluster::RestPatcher> patcher_of(
+      const kube::Resource& resource) const;
   [[nodiscard]] controller::WorkloadOptions workload_options() const;
   [[nodiscard]] runtime::LoopOptions loop_options(const kube::Resource& resource) const;
   void follow_surroundings(const std::stop_token& stop);

@@ -7,12 +7,13 @@
 
 #include "app/command_line.h"
 #include "app/live_target.h"
-#include "app/template_trial.h"
 #include "cli/lint_command.h"
 #include "cli/lint_server.h"
 #include "cli/uninject_live.h"
+#include "cluster/template_trial.h"
 #include "controller/workload_plan.h"
 #include "kube/discovery.h"
+#include "patch/patch_style.h"
 
 namespace injector::app {
 namespace {
@@ -27,17 +28,16 @@ base::Result<void> change_live(kube::RestClient& client, const std::string& name
   if (!body) {
     return std::move(body).error();
   }
-  const auto style = controller::patch_style(base::text_of(base::find(before, "apiVersion")));
+  const auto style = patch::patch_style(base::text_of(base::find(before, "apiVersion")));
   const auto target = find_live_target(client, name, client.default_namespace(), {});
   if (!target) {
     return target.error();
   }
-  const auto done =
-      client.patch(target.value(),
-                   {style == controller::PatchStyle::Strategic ? kube::PatchType::Strategic
-                                                               : kube::PatchType::Merge,
-                    std::move(body).value()},
-                   {.dry_run = dry_run, .field_manager = kFieldManager}, {});
+  const auto done = client.patch(
+      target.value(),
+      {style == patch::PatchStyle::Strategic ? kube::PatchType::Strategic : kube::PatchType::Merge,
+       std::move(body).value()},
+      {.dry_run = dry_run, .field_manager = kFieldManager}, {});
   return done ? base::Result<void>() : done.error();
 }
 
@@ -113,7 +113,7 @@ void ServerLintFlags::add_to(CLI::App& command) {
 }
 
 int ServerLintFlags::run(const std::vector<std::string>& files,
-                         const codec::TemplateOptions& options) const {
+                         const templates::TemplateOptions& options) const {
   const cli::Streams streams = process_streams();
   if (!server) {
     return cli::run_lint(files, options, streams);
@@ -131,7 +131,7 @@ int ServerLintFlags::run(const std::vector<std::string>& files,
   std::istringstream second(input.str());
   const int linted = cli::run_lint(files, options, {first, streams.out, streams.err});
   const auto trial = [&client](const core::Template& tpl) {
-    return try_template(*client.value(), client.value()->default_namespace(), tpl, {}, {});
+    return cluster::try_template(*client.value(), client.value()->default_namespace(), tpl, {}, {});
   };
   const int asked = cli::run_lint_server(files, options, trial, {second, streams.out, streams.err});
   return linted == cli::kDone ? asked : linted;

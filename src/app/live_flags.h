@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cluster.h"
-#include "codec/template.h"
 #include "core/policy.h"
+#include "template/parser.h"
 
 namespace injector::app {
 
@@ -39,7 +39,7 @@ struct ServerLintFlags {
 
   /// Lints, and with --server asks the API server about what the linter accepts.
   [[nodiscard]] int run(const std::vector<std::string>& files,
-                        const codec::TemplateOptions& options) const;
+                        const templates::TemplateOptions& options) const;
 };
 
 }  // namespace injector::app

@@ -195,7 +195,7 @@ void add_uninject(CLI::App& app, Chosen& chosen) {
 void add_lint(CLI::App& app, Chosen& chosen) {
   struct Flags {
     std::vector<std::string> files;
-    codec::TemplateOptions options;
+    templates::TemplateOptions options;
     ServerLintFlags server;
   };
 

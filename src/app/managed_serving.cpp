@@ -18,26 +18,28 @@ tls::SystemTime wall_clock() {
   return std::chrono::system_clock::now();
 }
 
-Result<KeeperOptions> keeper_options(const ManagedFlags& flags, const std::string& name_space) {
+Result<cluster::KeeperOptions> keeper_options(const ManagedFlags& flags,
+                                              const std::string& name_space) {
   const auto lifetime =
       std::chrono::duration_cast<std::chrono::seconds>(parse_duration(flags.lifetime));
   if (lifetime < kShortestLifetime) {
     return base::invalid("--cert-lifetime: less than 10s");
   }
-  KeeperOptions options{.name_space = name_space,
-                        .secret = flags.secret,
-                        .webhook_configuration = flags.webhook_configuration,
-                        .certificates = {tls::service_names(flags.service, name_space), lifetime},
-                        .client_ca = {},
-                        .poll = poll_interval(lifetime),
-                        .settle = settle_time(lifetime)};
+  cluster::KeeperOptions options{
+      .name_space = name_space,
+      .secret = flags.secret,
+      .webhook_configuration = flags.webhook_configuration,
+      .certificates = {tls::service_names(flags.service, name_space), lifetime},
+      .client_ca = {},
+      .poll = cluster::poll_interval(lifetime),
+      .settle = cluster::settle_time(lifetime)};
   std::vector<std::string>& names = options.certificates.names;
   names.insert(names.end(), flags.more_names.begin(), flags.more_names.end());
   return options;
 }
 
 /// Something to shake hands with before the Secret is there. Its CA is thrown away.
-Result<std::unique_ptr<tls::ServingCertificate>> placeholder(const KeeperOptions& options,
+Result<std::unique_ptr<tls::ServingCertificate>> placeholder(const cluster::KeeperOptions& options,
                                                              const base::Logger& log) {
   const auto plan = tls::plan_certificates(options.certificates, {.now = wall_clock()});
   if (!plan) {
@@ -81,27 +83,28 @@ CLI::Option* ManagedFlags::add_to(CLI::App& command) {
 
 Result<std::unique_ptr<ManagedServing>> ManagedServing::open(
     const ManagedFlags& flags, std::unique_ptr<kube::RestClient> client, std::string client_ca,
-    const runtime::Ambient& ambient) {
+    const runtime::LoopContext& loop_context) {
   auto options = keeper_options(
       flags, flags.name_space.empty() ? client->default_namespace() : flags.name_space);
   if (!options) {
     return std::move(options).error();
   }
   options.value().client_ca = std::move(client_ca);
-  auto certificate = placeholder(options.value(), ambient.log);
+  auto certificate = placeholder(options.value(), loop_context.log);
   if (!certificate) {
     return base::annotate(std::move(certificate).error(), "--manage-certs");
   }
   return std::make_unique<ManagedServing>(std::move(options).value(), std::move(client),
-                                          std::move(certificate).value(), ambient);
+                                          std::move(certificate).value(), loop_context);
 }
 
-ManagedServing::ManagedServing(KeeperOptions options, std::unique_ptr<kube::RestClient> client,
+ManagedServing::ManagedServing(cluster::KeeperOptions options,
+                               std::unique_ptr<kube::RestClient> client,
                                std::unique_ptr<tls::ServingCertificate> certificate,
-                               const runtime::Ambient& ambient)
+                               const runtime::LoopContext& loop_context)
     : client_(std::move(client)),
       certificate_(std::move(certificate)),
-      keeper_(std::move(options), *client_, *certificate_, ambient, wall_clock) {}
+      keeper_(std::move(options), *client_, *certificate_, loop_context, wall_clock) {}
 
 void ManagedServing::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { keeper_.run(stop); });

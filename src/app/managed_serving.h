@@ -9,10 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/certificate_keeper.h"
 #include "base/result.h"
+#include "cluster/certificate_keeper.h"
 #include "kube/rest_client.h"
-#include "runtime/ambient.h"
+#include "runtime/loop_context.h"
 #include "tls/serving_certificate.h"
 
 namespace injector::app {
@@ -38,22 +38,22 @@ class ManagedServing {
   /// nobody trusts. `client_ca` is PEM.
   [[nodiscard]] static base::Result<std::unique_ptr<ManagedServing>> open(
       const ManagedFlags& flags, std::unique_ptr<kube::RestClient> client, std::string client_ca,
-      const runtime::Ambient& ambient);
+      const runtime::LoopContext& loop_context);
 
-  ManagedServing(KeeperOptions options, std::unique_ptr<kube::RestClient> client,
+  ManagedServing(cluster::KeeperOptions options, std::unique_ptr<kube::RestClient> client,
                  std::unique_ptr<tls::ServingCertificate> certificate,
-                 const runtime::Ambient& ambient);
+                 const runtime::LoopContext& loop_context);
 
   [[nodiscard]] tls::ServingCertificate& certificate() const noexcept { return *certificate_; }
 
-  [[nodiscard]] const CertificateKeeper& keeper() const noexcept { return keeper_; }
+  [[nodiscard]] const cluster::CertificateKeeper& keeper() const noexcept { return keeper_; }
 
   void start();
 
  private:
   std::unique_ptr<kube::RestClient> client_;
   std::unique_ptr<tls::ServingCertificate> certificate_;
-  CertificateKeeper keeper_;
+  cluster::CertificateKeeper keeper_;
   std::jthread thread_;  // Last: it uses the others.
 };
 

@@ -52,7 +52,7 @@ class StatusReader {
 
   void read_namespaces() {
     if (!name_space_.empty()) {
-      const auto facts = fetch_namespace(client_, name_space_, kCommandPatience);
+      const auto facts = cluster::fetch_namespace(client_, name_space_, kCommandPatience);
       if (facts) {
         namespaces_[name_space_] = facts.value();
       } else {

@@ -114,7 +114,7 @@ base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
 
 base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
                                                    prometheus::Registry& registry,
-                                                   const runtime::Ambient& ambient) {
+                                                   const runtime::LoopContext& loop_context) {
   if (auto allowed = check_place(flags); !allowed) {
     return std::move(allowed).error();
   }
@@ -126,8 +126,8 @@ base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
   if (!client_ca) {
     return client_ca.error();
   }
-  auto managed =
-      ManagedServing::open(flags.managed, std::move(client).value(), client_ca.value(), ambient);
+  auto managed = ManagedServing::open(flags.managed, std::move(client).value(), client_ca.value(),
+                                      loop_context);
   if (!managed) {
     return std::move(managed).error();
   }
@@ -140,15 +140,15 @@ base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
 
 base::Result<WebhookCertificate> open_certificate(const WebhookFlags& flags,
                                                   prometheus::Registry& registry,
-                                                  const runtime::Ambient& ambient) {
+                                                  const runtime::LoopContext& loop_context) {
   if (flags.managed.enabled) {
-    return serve_from_secret(flags, registry, ambient);
+    return serve_from_secret(flags, registry, loop_context);
   }
   if (!flags.certificate.certificate.empty()) {
-    return serve_from_files(flags, ambient.log);
+    return serve_from_files(flags, loop_context.log);
   }
   if (flags.standalone) {
-    return serve_from_memory(flags, ambient.log);
+    return serve_from_memory(flags, loop_context.log);
   }
   return base::invalid(
       "no certificate: give --tls-cert and --tls-key, --manage-certs, or --standalone");

@@ -10,7 +10,7 @@
 #include "app/webhook_flags.h"
 #include "base/file_watch.h"
 #include "base/result.h"
-#include "runtime/ambient.h"
+#include "runtime/loop_context.h"
 #include "tls/serving_certificate.h"
 
 namespace injector::app {
@@ -32,8 +32,8 @@ struct WebhookCertificate {
 
 /// Does not wait for the cluster: until --manage-certs has its certificate, /readyz says so.
 /// `registry` counts the requests to the cluster.
-[[nodiscard]] base::Result<WebhookCertificate> open_certificate(const WebhookFlags& flags,
-                                                                prometheus::Registry& registry,
-                                                                const runtime::Ambient& ambient);
+[[nodiscard]] base::Result<WebhookCertificate> open_certificate(
+    const WebhookFlags& flags, prometheus::Registry& registry,
+    const runtime::LoopContext& loop_context);
 
 }  // namespace injector::app

@@ -9,26 +9,25 @@
 #include <fmt/format.h>
 #include <prometheus/registry.h>
 
+#include "admission/admission.h"
+#include "admission/metrics.h"
+#include "admission/validation.h"
 #include "app/admin_address.h"
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "app/template_config_map.h"
-#include "app/template_file.h"
 #include "app/webhook_certificate.h"
 #include "app/webhook_flags.h"
 #include "base/signals.h"
-#include "codec/template_store.h"
+#include "cluster/fresh_namespaces.h"
+#include "cluster/template_config_map.h"
+#include "cluster/template_file.h"
+#include "http/admin.h"
+#include "http/process_metrics.h"
+#include "http/server.h"
 #include "kube/event_sink.h"
 #include "runtime/event_recorder.h"
-#include "runtime/real_ambience.h"
-#include "webhook/admin.h"
-#include "webhook/admission.h"
-#include "webhook/admission_metrics.h"
-#include "webhook/namespaces.h"
-#include "webhook/process_metrics.h"
-#include "webhook/validation.h"
-
-#include "http/server.h"
+#include "runtime/process_context.h"
+#include "template/store.h"
 
 namespace injector::app {
 namespace {
@@ -39,31 +38,31 @@ constexpr const char* kName = "envoy-initializer";  // Of our Events.
 constexpr auto kTick = 1s;                          // How often expiry is looked at.
 
 // What the webhook follows in a cluster, and how it speaks there.
-struct Following {
+struct ClusterSources {
   std::unique_ptr<kube::RestClient> client;
   std::unique_ptr<kube::RestEventSink> event_sink;
   std::unique_ptr<runtime::EventRecorder> events;
-  std::unique_ptr<TemplateConfigMap> configmap;
-  std::unique_ptr<NamespaceCache> namespaces;
+  std::unique_ptr<cluster::TemplateConfigMap> configmap;
+  std::unique_ptr<cluster::NamespaceCache> namespaces;
   std::unique_ptr<kube::RestClient> lookup_client;  // Never waits behind the others' requests.
-  std::unique_ptr<webhook::FreshNamespaces> fresh_namespaces;
-  ObjectName template_name;
+  std::unique_ptr<cluster::FreshNamespaces> fresh_namespaces;
+  cluster::ObjectName template_name;
 };
 
 // The file's, or with --standalone the built-in one.
-base::Result<std::unique_ptr<TemplateFile>> open_template(const WebhookFlags& flags,
-                                                          codec::TemplateStore& templates) {
+base::Result<std::unique_ptr<cluster::TemplateFile>> open_template(
+    const WebhookFlags& flags, templates::TemplateStore& templates) {
   if (!flags.config.empty()) {
-    return TemplateFile::open(flags.config, templates);
+    return cluster::TemplateFile::open(flags.config, templates);
   }
-  if (auto loaded = templates.update(codec::default_template_text(), "built-in template");
+  if (auto loaded = templates.update(templates::default_template_text(), "built-in template");
       !loaded) {
     return std::move(loaded).error();
   }
-  return std::unique_ptr<TemplateFile>();
+  return std::unique_ptr<cluster::TemplateFile>();
 }
 
-void add_checks(webhook::Health& health, const codec::TemplateStore& templates,
+void add_checks(http::Health& health, const templates::TemplateStore& templates,
                 const WebhookCertificate& certificate) {
   health.add_readiness_check("template", [&templates] { return templates.ready(); });
   health.add_note("template update", [&templates]() -> base::Result<void> {
@@ -80,13 +79,13 @@ void add_checks(webhook::Health& health, const codec::TemplateStore& templates,
   });
   health.add_note("certificate update", [&certificate] { return certificate.get().status(); });
   if (certificate.managed) {
-    const CertificateKeeper& keeper = certificate.managed->keeper();
+    const cluster::CertificateKeeper& keeper = certificate.managed->keeper();
     health.add_readiness_check("managed certificates", [&keeper] { return keeper.ready(); });
     health.add_note("managed certificates update", [&keeper] { return keeper.status(); });
   }
 }
 
-runtime::ObjectReference owner_of(const codec::AdmissionRequest& request) {
+runtime::ObjectReference owner_of(const admission::AdmissionRequest& request) {
   const core::OwnerFacts& owner = request.pod->owner;
   return {.api_version = owner.api_version,
           .kind = owner.kind,
@@ -105,13 +104,13 @@ class WebhookProcess {
         templates_(log, flags.template_options),
         registry_(std::make_shared<prometheus::Registry>()),
         admission_metrics_(*registry_),
-        ambience_(log) {}
+        process_context_(log) {}
 
   int run() {
     if (auto loaded = open_templates(); !loaded) {
       return fail(loaded.error());
     }
-    auto certificate = open_certificate(flags_, *registry_, ambience_.get());
+    auto certificate = open_certificate(flags_, *registry_, process_context_.get());
     if (!certificate) {
       return fail(certificate.error());
     }
@@ -142,35 +141,35 @@ class WebhookProcess {
     if (!name) {
       return name.error();
     }
-    following_.template_name = name.value();
-    following_.client = std::move(client).value();
-    following_.event_sink = std::make_unique<kube::RestEventSink>(*following_.client);
-    following_.events = std::make_unique<runtime::EventRecorder>(
-        *following_.event_sink,
+    sources_.template_name = name.value();
+    sources_.client = std::move(client).value();
+    sources_.event_sink = std::make_unique<kube::RestEventSink>(*sources_.client);
+    sources_.events = std::make_unique<runtime::EventRecorder>(
+        *sources_.event_sink,
         runtime::EventRecorderOptions{.component = kName, .metrics = registry_.get()},
-        ambience_.get());
-    following_.configmap = std::make_unique<TemplateConfigMap>(
-        *following_.client, name.value(), templates_, flags_.core_policy(), ambience_.get());
-    health_.add_note("last good template", [this] { return following_.configmap->kept(); });
+        process_context_.get());
+    sources_.configmap = std::make_unique<cluster::TemplateConfigMap>(
+        *sources_.client, name.value(), templates_, flags_.core_policy(), process_context_.get());
+    health_.add_note("last good template", [this] { return sources_.configmap->kept(); });
     return follow_namespaces();
   }
 
   base::Result<void> follow_namespaces() {
     kube::RestOptions rest;
     rest.metrics = registry_.get();
-    rest.qps = 0;  // webhook::FreshNamespaces has bounds of its own.
+    rest.qps = 0;  // cluster::FreshNamespaces has bounds of its own.
     rest.broken_retry = 20ms;
     auto client = flags_.cluster.connect(rest);
     if (!client) {
       return std::move(client).error();
     }
-    following_.lookup_client = std::move(client).value();
-    following_.namespaces = std::make_unique<NamespaceCache>(
-        *following_.client, flags_.policy.get().key, ambience_.get());
-    following_.fresh_namespaces = std::make_unique<webhook::FreshNamespaces>(
-        namespace_source(), flags_.core_policy(), ambience_.get().clock, log_);
+    sources_.lookup_client = std::move(client).value();
+    sources_.namespaces = std::make_unique<cluster::NamespaceCache>(
+        *sources_.client, flags_.policy.get().key, process_context_.get());
+    sources_.fresh_namespaces = std::make_unique<cluster::FreshNamespaces>(
+        namespace_source(), flags_.core_policy(), process_context_.get().clock, log_);
     health_.add_readiness_check("namespaces", [this]() -> base::Result<void> {
-      if (following_.namespaces->has_synced()) {
+      if (sources_.namespaces->has_synced()) {
         return {};
       }
       return base::Error{base::ErrorCode::Unavailable, "not listed yet"};
@@ -179,19 +178,17 @@ class WebhookProcess {
     return {};
   }
 
-  [[nodiscard]] webhook::NamespaceSource namespace_source() const {
+  [[nodiscard]] cluster::NamespaceSource namespace_source() const {
     return {
-        [cache = following_.namespaces.get()](const std::string& name) {
-          return cache->find(name);
-        },
-        [cache = following_.namespaces.get()] { return cache->out_of_touch(); },
-        [client = following_.lookup_client.get()](const std::string& name, base::Duration timeout) {
-          return fetch_namespace(*client, name, timeout);
+        [cache = sources_.namespaces.get()](const std::string& name) { return cache->find(name); },
+        [cache = sources_.namespaces.get()] { return cache->out_of_touch(); },
+        [client = sources_.lookup_client.get()](const std::string& name, base::Duration timeout) {
+          return cluster::fetch_namespace(*client, name, timeout);
         }};
   }
 
   [[nodiscard]] base::Result<void> namespaces_watched() const {
-    const base::Duration time = following_.namespaces->out_of_touch();
+    const base::Duration time = sources_.namespaces->out_of_touch();
     if (time == 0ms) {
       return {};
     }
@@ -200,30 +197,30 @@ class WebhookProcess {
                                    std::chrono::duration<double>(time).count())};
   }
 
-  [[nodiscard]] webhook::NamespaceLookup namespace_lookup() const {
-    if (!following_.fresh_namespaces) {
+  [[nodiscard]] admission::NamespaceLookup namespace_lookup() const {
+    if (!sources_.fresh_namespaces) {
       return {};
     }
-    return [fresh = following_.fresh_namespaces.get()](const std::string& name) {
+    return [fresh = sources_.fresh_namespaces.get()](const std::string& name) {
       return fresh->find(name);
     };
   }
 
-  [[nodiscard]] webhook::NamespacePeek namespace_peek() const {
-    if (!following_.fresh_namespaces) {
+  [[nodiscard]] admission::NamespacePeek namespace_peek() const {
+    if (!sources_.fresh_namespaces) {
       return {};
     }
-    return [fresh = following_.fresh_namespaces.get()](const std::string& name) {
+    return [fresh = sources_.fresh_namespaces.get()](const std::string& name) {
       return fresh->find_at_once(name);
     };
   }
 
-  [[nodiscard]] webhook::OwnerNotice owner_notice() const {
-    if (!following_.events) {
+  [[nodiscard]] admission::OwnerNotice owner_notice() const {
+    if (!sources_.events) {
       return {};
     }
-    return [&events = *following_.events](const codec::AdmissionRequest& request,
-                                          const core::Decision& decision) {
+    return [&events = *sources_.events](const admission::AdmissionRequest& request,
+                                        const core::Decision& decision) {
       const runtime::ObjectReference owner = owner_of(request);
       if (decision.outcome == core::Outcome::Refuse) {
         events.record(owner, runtime::EventType::Warning, std::string(to_string(decision.reason)),
@@ -237,14 +234,14 @@ class WebhookProcess {
   }
 
   int serve() {
-    const webhook::Admission admission(
+    const admission::Admission admission(
         {templates_, flags_.core_policy(), namespace_lookup(), owner_notice(), namespace_peek()},
         admission_metrics_, log_);
-    const webhook::Validation validation(
-        {following_.template_name.name_space, following_.template_name.name},
-        flags_.template_options, *registry_, log_);
+    const admission::Validation validation(
+        {sources_.template_name.name_space, sources_.template_name.name}, flags_.template_options,
+        *registry_, log_);
     http::Server server(flags_.server_options(),
-                        webhook::webhook_routes(
+                        admission::webhook_routes(
                             {[&](std::string_view body) { return admission.answer_at_once(body); },
                              [&](std::string_view body) { return admission.answer(body); }},
                             [&](std::string_view body) { return validation.answer(body); }),
@@ -253,8 +250,8 @@ class WebhookProcess {
     http::Server admin({.name = "admin",
                         .listen = admin_address(flags_.admin_listen, flags_.standalone),
                         .threads = 1},
-                       webhook::admin_routes(health_, collectables(server), version_json()),
-                       nullptr, log_);
+                       http::admin_routes(health_, collectables(server), version_json()), nullptr,
+                       log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }
@@ -269,13 +266,13 @@ class WebhookProcess {
     return cli::kDone;
   }
 
-  [[nodiscard]] webhook::Collectables collectables(const http::Server& server) const {
-    webhook::Collectables all{registry_, std::make_shared<webhook::TemplateMetrics>(templates_),
-                              std::make_shared<webhook::CertificateMetrics>(certificate_.get()),
-                              std::make_shared<webhook::ServerMetrics>(server),
-                              std::make_shared<webhook::ProcessMetrics>()};
-    if (following_.fresh_namespaces) {
-      all.push_back(std::make_shared<webhook::NamespaceMetrics>(*following_.fresh_namespaces));
+  [[nodiscard]] http::Collectables collectables(const http::Server& server) const {
+    http::Collectables all{registry_, std::make_shared<admission::TemplateMetrics>(templates_),
+                           std::make_shared<http::CertificateMetrics>(certificate_.get()),
+                           std::make_shared<http::ServerMetrics>(server),
+                           std::make_shared<http::ProcessMetrics>()};
+    if (sources_.fresh_namespaces) {
+      all.push_back(std::make_shared<cluster::NamespaceMetrics>(*sources_.fresh_namespaces));
     }
     return all;
   }
@@ -339,13 +336,13 @@ class WebhookProcess {
   const WebhookFlags& flags_;
   const base::Logger& log_;
   const base::SignalQueue& signals_;
-  codec::TemplateStore templates_;
+  templates::TemplateStore templates_;
   std::shared_ptr<prometheus::Registry> registry_;
-  webhook::AdmissionMetrics admission_metrics_;
-  webhook::Health health_;
-  runtime::RealAmbience ambience_;
-  std::unique_ptr<TemplateFile> template_file_;
-  Following following_;
+  admission::AdmissionMetrics admission_metrics_;
+  http::Health health_;
+  runtime::ProcessContext process_context_;
+  std::unique_ptr<cluster::TemplateFile> template_file_;
+  ClusterSources sources_;
   WebhookCertificate certificate_;
 };
 

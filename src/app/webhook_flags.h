@@ -8,10 +8,9 @@
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/managed_serving.h"
-#include "codec/template.h"
-#include "tls/serving_certificate.h"
-
 #include "http/server.h"
+#include "template/parser.h"
+#include "tls/serving_certificate.h"
 
 namespace injector::app {
 
@@ -22,7 +21,7 @@ struct WebhookFlags {
   std::string config;
   std::string configmap;
   ClusterFlags cluster;
-  codec::TemplateOptions template_options;
+  templates::TemplateOptions template_options;
   tls::CertificatePaths certificate;
   ManagedFlags managed;
   std::string ca_out;

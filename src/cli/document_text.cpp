@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/json.h"
-#include "codec/json_marks.h"
-#include "codec/yaml_edit.h"
+#include "base/json_text.h"
+#include "yaml/edit.h"
+#include "yaml/json_marks.h"
 
 namespace injector::cli {
 namespace {
@@ -13,15 +13,15 @@ namespace {
 using base::Json;
 
 std::optional<std::string> edit_once(const std::string& text, bool json,
-                                     const codec::YamlSource& source, const Json& after) {
-  return json ? codec::edit_json(text, source, after) : codec::edit_yaml(text, source, after);
+                                     const yaml::YamlSource& source, const Json& after) {
+  return json ? yaml::edit_json(text, source, after) : yaml::edit_yaml(text, source, after);
 }
 
 // The document that `text` is, at the place of `before`.
 std::optional<Document> read_again(std::string text, const Document& before) {
-  auto source = before.raw.json ? codec::read_json_with_marks(text)
-                                : codec::read_yaml_with_marks(text, before.raw.first_line,
-                                                              codec::LastLine::Ended);
+  auto source = before.raw.json ? yaml::read_json_with_marks(text)
+                                : yaml::read_yaml_with_marks(text, before.raw.first_line,
+                                                             yaml::LastLine::Ended);
   if (!source) {
     return std::nullopt;
   }
@@ -60,18 +60,18 @@ std::string json_text(const Document& document, const NewValue& value) {
   const std::size_t open = text.find('{');
   const std::size_t line = text.find('\n', open == std::string_view::npos ? 0 : open);
   const bool one_line = document.raw.json && line >= text.find_last_of('}');
-  return (one_line ? codec::write_json(value.after) : codec::write_json_pretty(value.after)) + "\n";
+  return (one_line ? base::write_json(value.after) : base::write_json_pretty(value.after)) + "\n";
 }
 
 std::string reformatted_yaml(const Document& document, const Json& after) {
-  const codec::YamlNode* root = document.source.node("");
+  const yaml::YamlNode* root = document.source.node("");
   const std::string& text = document.raw.text;
   const std::size_t offset = root == nullptr ? 0 : std::min(root->value_offset, text.size());
   const std::size_t newline = text.rfind('\n', offset == 0 ? 0 : offset - 1);
   const std::size_t begin = offset == 0 || newline == std::string::npos ? 0 : newline + 1;
   const std::string same_line = text.substr(begin, offset - begin);
   return text.substr(0, begin) + (same_line.starts_with("---") ? "---\n" : "") +
-         codec::write_yaml(after);
+         yaml::write_yaml(after);
 }
 
 bool may_have_comments(const Document& document) {

@@ -9,13 +9,13 @@
 
 #include "base/printable.h"
 #include "cli/inputs.h"
-#include "codec/json_marks.h"
+#include "yaml/json_marks.h"
 
 namespace injector::cli {
 namespace {
 
 using base::Json;
-using codec::RawDocument;
+using yaml::RawDocument;
 
 // Opens what a name of -f means. The stream lives as long as the opened input.
 class OpenInput {
@@ -38,12 +38,12 @@ class OpenInput {
 };
 
 // Braces with quoted keys may be YAML all the same: with comments, or a comma too many.
-base::Result<codec::YamlSource> read_braces(RawDocument& raw) {
-  auto json = codec::read_json_with_marks(raw.text);
+base::Result<yaml::YamlSource> read_braces(RawDocument& raw) {
+  auto json = yaml::read_json_with_marks(raw.text);
   if (json) {
     return json;
   }
-  auto yaml = codec::read_yaml_with_marks(raw.text, raw.first_line, codec::LastLine::Ended);
+  auto yaml = yaml::read_yaml_with_marks(raw.text, raw.first_line, yaml::LastLine::Ended);
   if (!yaml || !yaml.value().warnings.empty()) {
     return base::annotate(std::move(json).error(),
                           fmt::format("document at line {}", raw.first_line));
@@ -65,7 +65,7 @@ base::Error with_hint(base::Error error, const RawDocument& raw) {
 base::Result<Document> read_document(RawDocument raw) {
   auto source = raw.json
                     ? read_braces(raw)
-                    : codec::read_yaml_with_marks(raw.text, raw.first_line, codec::LastLine::Ended);
+                    : yaml::read_yaml_with_marks(raw.text, raw.first_line, yaml::LastLine::Ended);
   if (!source) {
     return with_hint(std::move(source).error(), raw);
   }
@@ -73,7 +73,7 @@ base::Result<Document> read_document(RawDocument raw) {
 }
 
 void write_warnings(const std::string& file, const Document& document, std::ostream& err) {
-  for (const codec::YamlWarning& warning : document.source.warnings) {
+  for (const yaml::YamlWarning& warning : document.source.warnings) {
     err << fmt::format("{}:{}: warning: {}\n", display_name(file), warning.where.line,
                        base::printable(warning.message));
   }
@@ -87,7 +87,7 @@ base::Result<void> visit_documents(const std::string& file, const DocumentVisito
   if (!input.ok()) {
     return base::Error{base::ErrorCode::NotFound, "cannot be read"};
   }
-  codec::DocumentStream documents(input.stream());
+  yaml::DocumentStream documents(input.stream());
   while (true) {
     auto raw = documents.next();
     if (!raw) {

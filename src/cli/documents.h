@@ -9,15 +9,15 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/streams.h"
-#include "codec/document_stream.h"
-#include "codec/yaml.h"
+#include "yaml/document_stream.h"
+#include "yaml/yaml.h"
 
 namespace injector::cli {
 
 /// One document, read.
 struct Document {
-  codec::RawDocument raw;
-  codec::YamlSource source;
+  yaml::RawDocument raw;
+  yaml::YamlSource source;
 };
 
 using DocumentVisitor = std::function<base::Result<void>(const Document& document)>;

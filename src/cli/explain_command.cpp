@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/object_reader.h"
 #include "cli/objects.h"
-#include "codec/json.h"
 
 namespace injector::cli {
 namespace {
@@ -137,7 +137,7 @@ void write_json(const Explained& explained, const std::string& template_source, 
   document["template"] = template_source;
   document["objects"] = std::move(objects);
   document["failures"] = explained.failures;
-  out << codec::write_json_pretty(document) << "\n";
+  out << base::write_json_pretty(document) << "\n";
 }
 
 }  // namespace

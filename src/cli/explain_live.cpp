@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "cli/objects.h"
-#include "codec/json.h"
 #include "core/decide.h"
 #include "core/opt_in.h"
 #include "core/remove.h"
@@ -224,7 +224,7 @@ void write_live_reports(const std::vector<LiveReport>& reports,
     document["objects"].push_back(as_json(report));
   }
   document["failures"] = failures;
-  out << codec::write_json_pretty(document) << "\n";
+  out << base::write_json_pretty(document) << "\n";
 }
 
 }  // namespace injector::cli

@@ -8,18 +8,18 @@
 namespace injector::cli {
 namespace {
 
-bool lint_file(const std::string& file, const codec::TemplateOptions& options,
+bool lint_file(const std::string& file, const templates::TemplateOptions& options,
                const Streams& streams) {
   const auto text = read_input(file, streams.in);
   if (!text) {
     streams.err << "error: " << base::printable(text.error().message) << "\n";
     return false;
   }
-  const codec::TemplateReport report = codec::check_template_file(text.value(), options);
-  for (const codec::TemplateProblem& warning : report.warnings) {
+  const templates::TemplateReport report = templates::check_template_file(text.value(), options);
+  for (const templates::TemplateProblem& warning : report.warnings) {
     streams.err << base::printable(warning.text(file + ": warning")) << "\n";
   }
-  for (const codec::TemplateProblem& problem : report.problems) {
+  for (const templates::TemplateProblem& problem : report.problems) {
     streams.out << base::printable(problem.text(file)) << "\n";
   }
   if (!report.value) {
@@ -35,7 +35,7 @@ bool lint_file(const std::string& file, const codec::TemplateOptions& options,
 
 }  // namespace
 
-int run_lint(const std::vector<std::string>& files, const codec::TemplateOptions& options,
+int run_lint(const std::vector<std::string>& files, const templates::TemplateOptions& options,
              const Streams& streams) {
   bool ok = true;
   for (const std::string& file : files) {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "cli/streams.h"
-#include "codec/template.h"
+#include "template/parser.h"
 
 namespace injector::cli {
 
 /// One line a problem on `out`, "file:line: path: what"; a summary a file on `err`. Fails if any.
 [[nodiscard]] int run_lint(const std::vector<std::string>& files,
-                           const codec::TemplateOptions& options, const Streams& streams);
+                           const templates::TemplateOptions& options, const Streams& streams);
 
 }  // namespace injector::cli

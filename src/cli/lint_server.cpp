@@ -31,8 +31,9 @@ bool report(const std::string& file, const core::ProbeVerdict& verdict, const St
 
 }  // namespace
 
-int run_lint_server(const std::vector<std::string>& files, const codec::TemplateOptions& options,
-                    const TemplateTrial& trial, const Streams& streams) {
+int run_lint_server(const std::vector<std::string>& files,
+                    const templates::TemplateOptions& options, const TemplateTrial& trial,
+                    const Streams& streams) {
   bool ok = true;
   for (const std::string& file : files) {
     const auto text = read_input(file, streams.in);
@@ -40,7 +41,7 @@ int run_lint_server(const std::vector<std::string>& files, const codec::Template
       ok = false;
       continue;
     }
-    const codec::TemplateReport checked = codec::check_template_file(text.value(), options);
+    const templates::TemplateReport checked = templates::check_template_file(text.value(), options);
     ok = checked.value && report(file, trial(*checked.value), streams) && ok;
   }
   return ok ? kDone : kFailed;

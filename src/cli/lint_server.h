@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cli/streams.h"
-#include "codec/template.h"
 #include "core/template.h"
 #include "core/template_probe.h"
+#include "template/parser.h"
 
 namespace injector::cli {
 
@@ -19,7 +19,7 @@ using TemplateTrial = std::function<core::ProbeVerdict(const core::Template& tpl
 /// run_lint(). One line a problem on `out`, "file: path: what the server says". Fails if the server
 /// refuses one, and if it does not decide: nothing was checked then.
 [[nodiscard]] int run_lint_server(const std::vector<std::string>& files,
-                                  const codec::TemplateOptions& options, const TemplateTrial& trial,
-                                  const Streams& streams);
+                                  const templates::TemplateOptions& options,
+                                  const TemplateTrial& trial, const Streams& streams);
 
 }  // namespace injector::cli

@@ -1,6 +1,6 @@
 #include "cli/object_patches.h"
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "core/render.h"
 #include "core/workload.h"
 #include "patch/json_patch.h"
@@ -38,7 +38,7 @@ base::Result<Json> json_patch_of(const Json& before, const ObjectChange& change)
     return Json::array();
   }
   if (!change.json_patch.empty()) {
-    return codec::read_json(change.json_patch);
+    return base::read_json(change.json_patch);
   }
   return patch::diff_json_patch(before, *change.after, schema_of(before));
 }

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/result.h"
-#include "codec/json.h"
-#include "codec/yaml.h"
 #include "patch/json_patch.h"
 #include "patch/merge_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
+#include "yaml/yaml.h"
 
 namespace injector::cli {
 namespace {
@@ -58,14 +58,14 @@ Result<std::string> read_source(const std::string& path, std::istream& in) {
 
 // JSON is tried first: it is stricter, and what is JSON shall come out as JSON.
 Result<Document> parse(const std::string& text, const std::string& path, std::ostream& err) {
-  if (Result<Json> json = codec::read_json(text); json) {
+  if (Result<Json> json = base::read_json(text); json) {
     return Document{std::move(json).value(), Format::JsonText};
   }
-  Result<codec::YamlDocument> yaml = codec::read_yaml(text);
+  Result<yaml::YamlDocument> yaml = yaml::read_yaml(text);
   if (!yaml) {
     return std::move(yaml).error();
   }
-  for (const codec::YamlWarning& warning : yaml.value().warnings) {
+  for (const yaml::YamlWarning& warning : yaml.value().warnings) {
     err << path << ": line " << warning.where.line << ": " << base::printable(warning.message)
         << '\n';
   }
@@ -138,7 +138,7 @@ Result<std::string> diff(const PatchDiffOptions& options, PatchStreams streams) 
   }
   const Result<Json> patch =
       patch::two_way_merge_patch(original, pair.value().second.value, *schema.value());
-  return patch ? Result<std::string>(codec::write_json_pretty(patch.value()) + "\n")
+  return patch ? Result<std::string>(base::write_json_pretty(patch.value()) + "\n")
                : Result<std::string>(patch.error());
 }
 
@@ -152,8 +152,8 @@ Result<std::string> apply(const PatchApplyOptions& options, PatchStreams streams
   if (!patched) {
     return patched.error();
   }
-  return original.format == Format::YamlText ? codec::write_yaml(patched.value())
-                                             : codec::write_json_pretty(patched.value()) + "\n";
+  return original.format == Format::YamlText ? yaml::write_yaml(patched.value())
+                                             : base::write_json_pretty(patched.value()) + "\n";
 }
 
 int finish(const Result<std::string>& text, std::string_view command, PatchStreams streams) {

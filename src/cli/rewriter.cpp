@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/object_patches.h"
 #include "cli/unified_diff.h"
-#include "codec/json.h"
 
 namespace injector::cli {
 namespace {
@@ -254,7 +254,7 @@ base::Result<void> Rewriter::write_document(const Document& document,
   }
   if (document.raw.json) {
     const Json& value = change.value ? change.value->after : document.source.value;
-    write(joiner_.next(codec::write_yaml(value), DocumentText::Written));
+    write(joiner_.next(yaml::write_yaml(value), DocumentText::Written));
     return {};
   }
   auto text = change.value ? yaml_text(document, *change.value) : document.raw.text;
@@ -278,7 +278,7 @@ base::Result<void> Rewriter::write_json(const Document& document, const Document
     return {};
   }
   if (several_inputs_ && !options_.in_place && has_surrogate_escapes(text)) {
-    text = codec::write_json_pretty(value.after) + "\n";
+    text = base::write_json_pretty(value.after) + "\n";
   }
   write(joiner_.next(std::move(text), DocumentText::Json));
   return {};
@@ -332,7 +332,7 @@ base::Result<void> Rewriter::write_patches(const DocumentChange& change) {
     if (!patch) {
       return base::annotate(patch.error(), object_title(before));
     }
-    write(codec::write_json_pretty(patch.value()) + "\n");
+    write(base::write_json_pretty(patch.value()) + "\n");
   }
   return {};
 }

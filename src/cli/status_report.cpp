@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "cli/objects.h"
-#include "codec/json.h"
 #include "core/decide.h"
 #include "core/workload.h"
 
@@ -130,7 +130,7 @@ void write_status_json(const StatusReport& report, std::ostream& out) {
   document["template"] = report.template_source;
   document["pods"] = std::move(pods);
   document["warnings"] = report.warnings;
-  out << codec::write_json_pretty(document) << "\n";
+  out << base::write_json_pretty(document) << "\n";
 }
 
 }  // namespace injector::cli

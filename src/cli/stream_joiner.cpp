@@ -4,9 +4,9 @@
 #include <cctype>
 #include <utility>
 
+#include "base/json_text.h"
 #include "cli/documents.h"
-#include "codec/json.h"
-#include "codec/yaml_syntax.h"
+#include "yaml/syntax.h"
 
 namespace injector::cli {
 namespace {
@@ -50,7 +50,7 @@ Prolog prolog_of(string_view text) {
   Prolog prolog;
   for (std::size_t at = 0; at < text.size();) {
     const string_view line = line_at(text, at);
-    if (codec::is_document_start(line)) {
+    if (yaml::is_document_start(line)) {
       prolog.start = at;
       return prolog;
     }
@@ -111,7 +111,7 @@ void StreamJoiner::remember(string_view written, DocumentText kind) {
   for (std::size_t at = 0; at < written.size();) {
     const string_view line = line_at(written, at);
     at += line.size();
-    if (codec::is_document_start(line)) {
+    if (yaml::is_document_start(line)) {
       content_ = !is_empty_line(line.substr(kSeparator.size()));
       bare_ = !content_;
     } else if (!is_blank(line)) {
@@ -150,7 +150,7 @@ std::string JsonListWriter::items_of(const Json& document) {
   }
   std::string item = (first_item_ ? "\n    " : ",\n    ");
   first_item_ = false;
-  for (const char c : codec::write_json_pretty(document)) {
+  for (const char c : base::write_json_pretty(document)) {
     item += c;
     item += c == '\n' ? "    " : "";
   }

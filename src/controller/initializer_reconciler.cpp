@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "controller/write_result.h"
 
 namespace injector::controller {
@@ -58,9 +58,9 @@ WriteResult meaning_of(const base::Error& error) {
 
 }  // namespace
 
-InitializerReconciler::InitializerReconciler(Surroundings surroundings, Patcher& patcher,
+InitializerReconciler::InitializerReconciler(ReconcilerDeps deps, cluster::Patcher& patcher,
                                              std::string initializer)
-    : surroundings_(std::move(surroundings)),
+    : deps_(std::move(deps)),
       patcher_(patcher),
       initializer_(std::move(initializer)) {}
 
@@ -70,12 +70,12 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
     forget(key);
     return Outcome::done();
   }
-  const auto name_space = surroundings_.name_space(object->name_space);
+  const auto name_space = deps_.name_space(object->name_space);
   if (name_space == nullptr) {
     // It is newer than the Pod is to us. To let the Pod go now could not be made good any more.
     return Outcome::retry("its namespace is not known yet");
   }
-  const auto pod = codec::read_json(object->json);
+  const auto pod = base::read_json(object->json);
   if (!pod) {
     return Outcome::give_up(pod.error().message);
   }
@@ -83,7 +83,7 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
   if (plan.action == InitializerAction::Nothing) {
     return Outcome::done();
   }
-  if (surroundings_.dry_run) {
+  if (deps_.dry_run) {
     rehearse(key, pod.value(), plan);
     return Outcome::done();
   }
@@ -92,19 +92,19 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
 
 InitializerPlan InitializerReconciler::plan_for(const base::Json& pod,
                                                 const core::MetaFacts& name_space) const {
-  const auto tpl = surroundings_.current_template();
+  const auto tpl = deps_.current_template();
   if (tpl == nullptr) {
     // Everything is looked at again when there is one.
-    return plan_without_template(pod, initializer_, surroundings_.policy, &name_space);
+    return plan_without_template(pod, initializer_, deps_.policy, &name_space);
   }
-  return plan_initializer(pod, initializer_, {*tpl, surroundings_.policy, &name_space});
+  return plan_initializer(pod, initializer_, {*tpl, deps_.policy, &name_space});
 }
 
 Outcome InitializerReconciler::write(const base::Json& pod, const InitializerPlan& plan,
                                      const std::stop_token& stop) const {
   const runtime::ObjectReference about = reference_to(pod);
   const auto answer = patcher_.patch(about.name_space, about.name, plan.patch, stop);
-  surroundings_.metrics.count_patch(answer ? WriteResult::Done : meaning_of(answer.error()));
+  deps_.metrics.count_patch(answer ? WriteResult::Done : meaning_of(answer.error()));
   if (answer) {
     tell(pod, plan);
     return Outcome::done();
@@ -127,24 +127,21 @@ Outcome InitializerReconciler::not_accepted(const base::Json& pod, const Initial
 
 void InitializerReconciler::tell(const base::Json& pod, const InitializerPlan& plan) const {
   const runtime::ObjectReference about = reference_to(pod);
-  tell_warnings(surroundings_, about, plan.warnings);
+  tell_warnings(deps_, about, plan.warnings);
   switch (plan.action) {
     case InitializerAction::Inject:
-      surroundings_.log.info("pod injected",
-                             {{"namespace", about.name_space}, {"pod", about.name}});
-      surroundings_.announce(about, EventType::Normal, "Injected", "sidecar put into the Pod");
+      deps_.log.info("pod injected", {{"namespace", about.name_space}, {"pod", about.name}});
+      deps_.announce(about, EventType::Normal, "Injected", "sidecar put into the Pod");
       return;
     case InitializerAction::Refuse:
-      surroundings_.log.warn(
-          "pod refused",
-          {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
-      surroundings_.announce(about, EventType::Warning, "Refused", plan.detail);
+      deps_.log.warn("pod refused",
+                     {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
+      deps_.announce(about, EventType::Warning, "Refused", plan.detail);
       return;
     case InitializerAction::Release:
     case InitializerAction::Nothing:
-      surroundings_.log.debug(
-          "pod released",
-          {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
+      deps_.log.debug("pod released",
+                      {{"namespace", about.name_space}, {"pod", about.name}, {"why", plan.detail}});
   }
 }
 
@@ -159,7 +156,7 @@ void InitializerReconciler::rehearse(const std::string& key, const base::Json& p
     }
     last = line;
   }
-  surroundings_.dry_run(line);
+  deps_.dry_run(line);
 }
 
 void InitializerReconciler::forget(const std::string& key) {

@@ -17,9 +17,9 @@
 
 #include "base/json.h"
 #include "base/mutex.h"
+#include "cluster/patcher.h"
 #include "controller/initializer_plan.h"
-#include "controller/patcher.h"
-#include "controller/surroundings.h"
+#include "controller/reconciler_deps.h"
 #include "runtime/controller.h"
 #include "runtime/object.h"
 
@@ -29,7 +29,7 @@ class InitializerReconciler {
  public:
   /// `initializer` is the name in the InitializerConfiguration. `patcher` is not owned and outlives
   /// this.
-  InitializerReconciler(Surroundings surroundings, Patcher& patcher, std::string initializer);
+  InitializerReconciler(ReconcilerDeps deps, cluster::Patcher& patcher, std::string initializer);
 
   /// `object` is null if it is gone. Any thread.
   [[nodiscard]] runtime::Outcome reconcile(const std::string& key, const runtime::ObjectPtr& object,
@@ -48,8 +48,8 @@ class InitializerReconciler {
       INJ_EXCLUDES(mutex_);
   void forget(const std::string& key) INJ_EXCLUDES(mutex_);
 
-  const Surroundings surroundings_;
-  Patcher& patcher_;  // Not owned.
+  const ReconcilerDeps deps_;
+  cluster::Patcher& patcher_;  // Not owned.
   const std::string initializer_;
 
   base::Mutex mutex_;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "controller/write_result.h"
 #include "core/remove.h"
 
@@ -24,9 +24,9 @@ bool needs_repair(PodState state) {
 
 }  // namespace
 
-RepairReconciler::RepairReconciler(Surroundings surroundings, const RepairTools& tools,
+RepairReconciler::RepairReconciler(ReconcilerDeps deps, const RepairTools& tools,
                                    RepairOptions options)
-    : surroundings_(std::move(surroundings)),
+    : deps_(std::move(deps)),
       evictor_(tools.evictor),
       turn_store_(tools.turns),
       clock_(tools.clock),
@@ -36,7 +36,7 @@ RepairReconciler::RepairReconciler(Surroundings surroundings, const RepairTools&
 RepairReconciler::~RepairReconciler() {
   const base::MutexLock lock(mutex_);
   for (const auto& [key, seen] : seen_) {
-    surroundings_.metrics.leave(seen.state);
+    deps_.metrics.leave(seen.state);
   }
 }
 
@@ -46,13 +46,13 @@ Outcome RepairReconciler::reconcile(const std::string& key, const runtime::Objec
     forget(key);
     return Outcome::done();
   }
-  const auto tpl = surroundings_.current_template();
-  const auto pod = codec::read_json(object->json);
+  const auto tpl = deps_.current_template();
+  const auto pod = base::read_json(object->json);
   if (tpl == nullptr || !pod) {
     return Outcome::done();  // Everything is looked at again when there is a template.
   }
-  const auto name_space = surroundings_.name_space(object->name_space);
-  const auto plan = plan_repair(pod.value(), {*tpl, surroundings_.policy, name_space.get()});
+  const auto name_space = deps_.name_space(object->name_space);
+  const auto plan = plan_repair(pod.value(), {*tpl, deps_.policy, name_space.get()});
   if (!plan) {
     return Outcome::give_up(plan.error().message);
   }
@@ -75,14 +75,14 @@ bool RepairReconciler::see(const std::string& key, const std::string& uid, PodSt
   const base::MutexLock lock(mutex_);
   const auto [found, is_new] = seen_.try_emplace(key, Seen{uid, state});
   if (is_new) {
-    surroundings_.metrics.enter(state);
+    deps_.metrics.enter(state);
     return true;
   }
   if (found->second.uid == uid && found->second.state == state) {
     return false;
   }
-  surroundings_.metrics.leave(found->second.state);
-  surroundings_.metrics.enter(state);
+  deps_.metrics.leave(found->second.state);
+  deps_.metrics.enter(state);
   found->second = Seen{uid, state};
   return true;
 }
@@ -91,7 +91,7 @@ void RepairReconciler::forget(const std::string& key) {
   const base::MutexLock lock(mutex_);
   const auto found = seen_.find(key);
   if (found != seen_.end()) {
-    surroundings_.metrics.leave(found->second.state);
+    deps_.metrics.leave(found->second.state);
     seen_.erase(found);
   }
 }
@@ -99,16 +99,16 @@ void RepairReconciler::forget(const std::string& key) {
 void RepairReconciler::report(const base::Json& pod, PodState state) const {
   const runtime::ObjectReference about = reference_to(pod);
   const bool missing = state == PodState::Missing;
-  if (surroundings_.dry_run) {
-    surroundings_.dry_run(dry_run_line(about, "report", core::to_string(state)));
+  if (deps_.dry_run) {
+    deps_.dry_run(dry_run_line(about, "report", core::to_string(state)));
     return;
   }
-  surroundings_.log.warn(
+  deps_.log.warn(
       "pod needs repair",
       {{"namespace", about.name_space}, {"pod", about.name}, {"state", core::to_string(state)}});
-  surroundings_.announce(about, EventType::Warning, missing ? "SidecarMissing" : "SidecarOutdated",
-                         missing ? "the Pod asks for the sidecar and runs without it"
-                                 : "the Pod's sidecar comes from another template");
+  deps_.announce(about, EventType::Warning, missing ? "SidecarMissing" : "SidecarOutdated",
+                 missing ? "the Pod asks for the sidecar and runs without it"
+                         : "the Pod's sidecar comes from another template");
 }
 
 Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
@@ -133,7 +133,7 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
   }
   shorten_turn(plan.owner);
   strike_out(plan.owner, stop);
-  surroundings_.log.warn(
+  deps_.log.warn(
       "pod not evicted",
       {{"namespace", about.name_space}, {"pod", about.name}, {"why", answer.error().message}});
   return Outcome::requeue_after(kLater);
@@ -151,14 +151,14 @@ base::Result<void> RepairReconciler::try_evict(const runtime::ObjectReference& a
     return base::Error{base::ErrorCode::TooManyRequests, ready.error().message};
   }
   auto answer = evictor_.evict(about, stop);
-  surroundings_.metrics.count_eviction(result_of(answer));
+  deps_.metrics.count_eviction(result_of(answer));
   return answer;
 }
 
 base::Result<void> RepairReconciler::recall_turns(const std::stop_token& stop) {
   {
     const base::MutexLock lock(mutex_);
-    if (recalled_ || surroundings_.dry_run) {
+    if (recalled_ || deps_.dry_run) {
       return {};
     }
   }
@@ -184,7 +184,7 @@ base::Result<void> RepairReconciler::recall_turns(const std::stop_token& stop) {
 
 base::Result<void> RepairReconciler::write_down(const std::string& owner,
                                                 const std::stop_token& stop) {
-  if (surroundings_.dry_run) {
+  if (deps_.dry_run) {
     return {};
   }
   std::map<std::string, std::optional<WallTime>> changes;
@@ -238,11 +238,11 @@ base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReferenc
   if (!pod) {
     return pod.error();
   }
-  const auto made = evictor_.dry_run_create(probe_pod(pod.value(), surroundings_.policy), stop);
+  const auto made = evictor_.dry_run_create(probe_pod(pod.value(), deps_.policy), stop);
   if (!made) {
     return base::annotate(made.error(), "dry run");
   }
-  const auto status = core::injection_status(made.value(), surroundings_.policy);
+  const auto status = core::injection_status(made.value(), deps_.policy);
   if (!status || !status.value() || status.value()->template_hash != tpl.hash) {
     return base::invalid("a Pod made now would not get the sidecar: is the webhook there?");
   }
@@ -250,15 +250,15 @@ base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReferenc
 }
 
 void RepairReconciler::tell_evicted(const runtime::ObjectReference& about, PodState state) {
-  if (surroundings_.dry_run) {
+  if (deps_.dry_run) {
     if (rehearse(about)) {
-      surroundings_.dry_run(dry_run_line(about, "evict", core::to_string(state)));
+      deps_.dry_run(dry_run_line(about, "evict", core::to_string(state)));
     }
     return;
   }
-  surroundings_.log.info("pod evicted", {{"namespace", about.name_space}, {"pod", about.name}});
-  surroundings_.announce(about, EventType::Normal, "Evicted",
-                         "evicted so that its owner makes it anew with the sidecar");
+  deps_.log.info("pod evicted", {{"namespace", about.name_space}, {"pod", about.name}});
+  deps_.announce(about, EventType::Normal, "Evicted",
+                 "evicted so that its owner makes it anew with the sidecar");
 }
 
 bool RepairReconciler::rehearse(const runtime::ObjectReference& about) {

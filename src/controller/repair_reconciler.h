@@ -22,46 +22,16 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mutex.h"
+#include "cluster/evictor.h"
+#include "controller/reconciler_deps.h"
 #include "controller/repair_plan.h"
-#include "controller/surroundings.h"
 #include "runtime/controller.h"
 #include "runtime/object.h"
 #include "runtime/rate_limiter.h"
 
 namespace injector::controller {
 
-/// What repair asks of an API server. May be called from any thread.
-class PodEvictor {
- public:
-  virtual ~PodEvictor() = default;
-
-  /// The Pod itself: what repair works on may be trimmed.
-  [[nodiscard]] virtual base::Result<base::Json> get(const std::string& name_space,
-                                                     const std::string& name,
-                                                     const std::stop_token& stop) = 0;
-  /// A server-side dry run: what `pod` would be after admission.
-  [[nodiscard]] virtual base::Result<base::Json> dry_run_create(const base::Json& pod,
-                                                                const std::stop_token& stop) = 0;
-  /// TooManyRequests: a disruption budget forbids it for now.
-  [[nodiscard]] virtual base::Result<void> evict(const runtime::ObjectReference& pod,
-                                                 const std::stop_token& stop) = 0;
-};
-
-using WallTime = std::chrono::system_clock::time_point;
-
-/// Remembers beyond this process until when an owner's next Pod has to wait. By the owner's uid.
-/// May be called from any thread.
-class TurnStore {
- public:
-  virtual ~TurnStore() = default;
-
-  [[nodiscard]] virtual base::Result<std::map<std::string, WallTime>> load(
-      const std::stop_token& stop) = 0;
-  /// Sets those that have a time, removes those that have none, and leaves the others alone.
-  [[nodiscard]] virtual base::Result<void> write(
-      const std::map<std::string, std::optional<WallTime>>& changes,
-      const std::stop_token& stop) = 0;
-};
+using cluster::WallTime;
 
 struct RepairOptions {
   bool evict_missing = false;
@@ -72,8 +42,8 @@ struct RepairOptions {
 
 /// What repair works with. None is owned; all outlive the reconciler.
 struct RepairTools {
-  PodEvictor& evictor;
-  TurnStore& turns;
+  cluster::PodEvictor& evictor;
+  cluster::TurnStore& turns;
   const base::Clock& clock;
 };
 
@@ -82,7 +52,7 @@ class RepairReconciler {
   static constexpr base::Duration kOwnerPause{600'000};  // Between two evictions of one owner.
   static constexpr base::Duration kLater{30'000};        // Until a Pod is looked at again.
 
-  RepairReconciler(Surroundings surroundings, const RepairTools& tools, RepairOptions options);
+  RepairReconciler(ReconcilerDeps deps, const RepairTools& tools, RepairOptions options);
   /// Takes its Pods out of the metric: the next term counts them anew.
   ~RepairReconciler();
   RepairReconciler(const RepairReconciler&) = delete;
@@ -128,9 +98,9 @@ class RepairReconciler {
   /// False: it was rehearsed before.
   [[nodiscard]] bool rehearse(const runtime::ObjectReference& about) INJ_EXCLUDES(mutex_);
 
-  const Surroundings surroundings_;
-  PodEvictor& evictor_;       // Not owned.
-  TurnStore& turn_store_;     // Not owned.
+  const ReconcilerDeps deps_;
+  cluster::PodEvictor& evictor_;       // Not owned.
+  cluster::TurnStore& turn_store_;     // Not owned.
   const base::Clock& clock_;  // Not owned.
   const RepairOptions options_;
 

@@ -12,6 +12,7 @@
 #include "core/render.h"
 #include "core/workload.h"
 #include "patch/merge_patch.h"
+#include "patch/patch_style.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
 
@@ -203,23 +204,10 @@ std::vector<std::string> container_names(const core::Plan& plan) {
   return names;
 }
 
-PatchStyle patch_style(std::string_view api_version) noexcept {
-  const std::size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) {
-    return PatchStyle::Strategic;  // Core.
-  }
-  for (const std::string_view group : {"apps", "batch", "extensions"}) {
-    if (api_version.substr(0, slash) == group) {
-      return PatchStyle::Strategic;
-    }
-  }
-  return PatchStyle::Merge;
-}
-
 base::Result<base::Json> guarded_patch(const base::Json& original, const base::Json& wanted) {
-  const auto style = patch_style(base::text_of(base::find(original, "apiVersion")));
-  auto patch = style == PatchStyle::Strategic ? strategic_patch(original, wanted)
-                                              : merge_patch(original, wanted);
+  const auto style = patch::patch_style(base::text_of(base::find(original, "apiVersion")));
+  auto patch = style == patch::PatchStyle::Strategic ? strategic_patch(original, wanted)
+                                                     : merge_patch(original, wanted);
   if (patch) {
     patch.value()["metadata"]["resourceVersion"] =
         base::text_of(base::find(original, "metadata", "resourceVersion"));

@@ -44,7 +44,7 @@ struct WorkloadPlan {
   std::vector<core::Warning> warnings;
   std::vector<std::string> containers;  // The names it adds, or removes.
   std::string service_account;          // Of the Pods.
-  base::Json patch;                     // In the object's patch_style(); for the writing actions.
+  base::Json patch;  // In the object's patch::patch_style(); for the writing actions.
 };
 
 /// The patch names the resource version of `object`, and is checked: applied to `object` it gives
@@ -57,12 +57,6 @@ struct WorkloadPlan {
 
 /// The containers that `plan` adds, in the order they stand in the Pod.
 [[nodiscard]] std::vector<std::string> container_names(const core::Plan& plan);
-
-/// Built-in kinds take strategic merge patches. Custom resources do not: theirs are JSON merge
-/// patches, which replace whole lists; the version in the patch makes that safe.
-enum class PatchStyle { Strategic, Merge };
-
-[[nodiscard]] PatchStyle patch_style(std::string_view api_version) noexcept;
 
 /// The patch from `original` to `wanted` in its style under the version of `original`; fails where
 /// applying it would not give `wanted`.

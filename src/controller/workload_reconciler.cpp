@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "controller/write_result.h"
 
 namespace injector::controller {
@@ -53,9 +53,9 @@ bool hides_account_secrets(const WorkloadPlan& plan) {
 
 }  // namespace
 
-WorkloadReconciler::WorkloadReconciler(Surroundings surroundings, Patcher& patcher,
+WorkloadReconciler::WorkloadReconciler(ReconcilerDeps deps, cluster::Patcher& patcher,
                                        WorkloadOptions options)
-    : surroundings_(std::move(surroundings)),
+    : deps_(std::move(deps)),
       patcher_(patcher),
       options_(options) {}
 
@@ -65,11 +65,11 @@ Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::Obj
     forget(key);
     return Outcome::done();
   }
-  const auto tpl = surroundings_.current_template();
+  const auto tpl = deps_.current_template();
   if (tpl == nullptr) {
     return Outcome::done();  // Everything is looked at again when there is one.
   }
-  const auto json = codec::read_json(object->json);
+  const auto json = base::read_json(object->json);
   if (!json) {
     return Outcome::give_up(json.error().message);
   }
@@ -82,11 +82,10 @@ Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::Obj
 base::Result<WorkloadPlan> WorkloadReconciler::make_plan(
     const Case& subject, std::optional<std::vector<std::string>> account_secrets) const {
   const auto name_space =
-      surroundings_.name_space(base::text_of(base::find(subject.object, "metadata", "namespace")));
-  return plan_workload(
-      subject.object,
-      {subject.tpl, surroundings_.policy, name_space.get(), std::move(account_secrets)},
-      options_.rollout);
+      deps_.name_space(base::text_of(base::find(subject.object, "metadata", "namespace")));
+  return plan_workload(subject.object,
+                       {subject.tpl, deps_.policy, name_space.get(), std::move(account_secrets)},
+                       options_.rollout);
 }
 
 Outcome WorkloadReconciler::decide(const Case& subject, const std::stop_token& stop) const {
@@ -154,14 +153,14 @@ bool WorkloadReconciler::worth_writing(const Case& subject, const WorkloadPlan& 
       memory.refused == attempt_of(subject.object, goal)) {
     return false;
   }
-  if (surroundings_.dry_run) {
+  if (deps_.dry_run) {
     return memory.written != goal;
   }
   if (memory.written == goal) {
     ++memory.undone;
     memory.written.clear();  // A retry of this write is not another time.
     if (memory.undone == kMaxUndone) {
-      surroundings_.metrics.count_contested();
+      deps_.metrics.count_contested();
     }
   }
   if (memory.undone < kMaxUndone) {
@@ -180,15 +179,15 @@ Outcome WorkloadReconciler::written(const Case& subject, const WorkloadPlan& pla
   subject.memory.written_from = version_of(subject.object);
   const std::string containers = fmt::format("{}", fmt::join(plan.containers, ", "));
   const runtime::ObjectReference about = reference_to(subject.object);
-  if (surroundings_.dry_run) {
-    surroundings_.dry_run(dry_run_line(about, verb_of(plan.action), containers));
+  if (deps_.dry_run) {
+    deps_.dry_run(dry_run_line(about, verb_of(plan.action), containers));
     return Outcome::done();
   }
-  surroundings_.metrics.count_patch(WriteResult::Done);
-  surroundings_.log.info("pod template patched", {{"object", describe(about)},
-                                                  {"action", verb_of(plan.action)},
-                                                  {"containers", containers},
-                                                  {"template", subject.tpl.hash}});
+  deps_.metrics.count_patch(WriteResult::Done);
+  deps_.log.info("pod template patched", {{"object", describe(about)},
+                                          {"action", verb_of(plan.action)},
+                                          {"containers", containers},
+                                          {"template", subject.tpl.hash}});
   announce_written(about, plan, containers);
   return Outcome::done();
 }
@@ -197,18 +196,18 @@ void WorkloadReconciler::announce_written(const runtime::ObjectReference& about,
                                           const WorkloadPlan& plan,
                                           const std::string& containers) const {
   if (plan.action == WorkloadAction::Remove) {
-    surroundings_.announce(
+    deps_.announce(
         about, EventType::Normal, "Uninjected",
         fmt::format("sidecar {} taken out of the pod template: {}", containers, plan.detail));
     return;
   }
-  surroundings_.announce(about, EventType::Normal, "Injected",
-                         fmt::format("sidecar {} put into the pod template", containers));
+  deps_.announce(about, EventType::Normal, "Injected",
+                 fmt::format("sidecar {} put into the pod template", containers));
 }
 
 Outcome WorkloadReconciler::failed(const Case& subject, const WorkloadPlan& plan,
                                    const base::Error& error) const {
-  surroundings_.metrics.count_patch(result_of(error));
+  deps_.metrics.count_patch(result_of(error));
   if (error.code != base::ErrorCode::InvalidInput) {
     return outcome_of(error);
   }
@@ -229,9 +228,9 @@ void WorkloadReconciler::warn_once(const Case& subject, const std::string& reaso
     return;
   }
   const runtime::ObjectReference about = reference_to(subject.object);
-  surroundings_.log.warn("pod template left alone",
-                         {{"object", describe(about)}, {"reason", reason}, {"why", message}});
-  surroundings_.announce(about, EventType::Warning, reason, message);
+  deps_.log.warn("pod template left alone",
+                 {{"object", describe(about)}, {"reason", reason}, {"why", message}});
+  deps_.announce(about, EventType::Warning, reason, message);
 }
 
 void WorkloadReconciler::tell_warnings_once(const Case& subject, const WorkloadPlan& plan) const {
@@ -239,7 +238,7 @@ void WorkloadReconciler::tell_warnings_once(const Case& subject, const WorkloadP
   std::erase_if(news, [&](const core::Warning& warning) {
     return !is_news(subject, std::string(to_string(warning.code)), warning.message);
   });
-  tell_warnings(surroundings_, reference_to(subject.object), news);
+  tell_warnings(deps_, reference_to(subject.object), news);
 }
 
 WorkloadReconciler::Memory WorkloadReconciler::recall(const std::string& key,

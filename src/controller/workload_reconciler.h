@@ -21,8 +21,8 @@
 
 #include "base/json.h"
 #include "base/mutex.h"
-#include "controller/patcher.h"
-#include "controller/surroundings.h"
+#include "cluster/patcher.h"
+#include "controller/reconciler_deps.h"
 #include "controller/workload_plan.h"
 #include "runtime/controller.h"
 #include "runtime/object.h"
@@ -43,7 +43,7 @@ class WorkloadReconciler {
   static constexpr int kMaxUndone = 3;
 
   /// `patcher` is not owned and outlives this.
-  WorkloadReconciler(Surroundings surroundings, Patcher& patcher, WorkloadOptions options);
+  WorkloadReconciler(ReconcilerDeps deps, cluster::Patcher& patcher, WorkloadOptions options);
 
   /// `object` is null if it is gone. Several threads, for different keys.
   [[nodiscard]] runtime::Outcome reconcile(const std::string& key, const runtime::ObjectPtr& object,
@@ -92,8 +92,8 @@ class WorkloadReconciler {
   [[nodiscard]] static bool is_news(const Case& subject, const std::string& reason,
                                     const std::string& message);
 
-  const Surroundings surroundings_;
-  Patcher& patcher_;  // Not owned.
+  const ReconcilerDeps deps_;
+  cluster::Patcher& patcher_;  // Not owned.
   const WorkloadOptions options_;
 
   mutable base::Mutex mutex_;

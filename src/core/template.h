@@ -1,5 +1,5 @@
-// What to add to a Pod. Built and checked by codec::parse_template; immutable from then on, so one
-// snapshot may be shared by any number of threads.
+// What to add to a Pod. Built and checked by templates::parse_template; immutable from then on, so
+// one snapshot may be shared by any number of threads.
 
 #pragma once
 

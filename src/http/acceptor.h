@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/log.h"
-
 #include "http/event_loop.h"
 #include "http/listener.h"
 

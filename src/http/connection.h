@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "base/clock.h"
-
 #include "http/conversation.h"
 #include "http/stream.h"
 

@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "base/log.h"
-
 #include "http/body_budget.h"
 #include "http/chunked.h"
 #include "http/engine.h"

@@ -18,14 +18,13 @@
 #include "base/file_descriptor.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "tls/serving_certificate.h"
-
 #include "http/blocking_pool.h"
 #include "http/connection.h"
 #include "http/conversation.h"
 #include "http/engine.h"
 #include "http/options.h"
 #include "http/wakeup.h"
+#include "tls/serving_certificate.h"
 
 namespace injector::http {
 

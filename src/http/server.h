@@ -31,10 +31,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "tls/serving_certificate.h"
-
 #include "http/message.h"
 #include "http/options.h"
+#include "tls/serving_certificate.h"
 
 namespace injector::http {
 

@@ -1,7 +1,7 @@
 #include "kube/exec_credential.h"
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/time_text.h"
 
 namespace injector::kube {
@@ -17,7 +17,7 @@ Error bad_answer(const std::string& what) {
 }
 
 Result<Json> read_status(std::string_view text, std::string_view api_version) {
-  Result<Json> answer = codec::read_json(text);
+  Result<Json> answer = base::read_json(text);
   if (!answer) {
     return bad_answer(answer.error().message);
   }
@@ -43,7 +43,7 @@ std::string exec_info(const ExecSettings& settings, bool interactive) {
     info["spec"]["cluster"] = settings.cluster;
   }
   info["spec"]["interactive"] = interactive;
-  return codec::write_json(info);
+  return base::write_json(info);
 }
 
 Result<ExecCredential> parse_exec_credential(std::string_view text, std::string_view api_version) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/time_text.h"
 
 namespace injector::kube {
@@ -91,7 +91,7 @@ Result<VersionedLease> RestLeaseClient::create(const LeaseRecord& record, base::
   object["metadata"] = {{"name", target_.name}, {"namespace", target_.name_space}};
   object["spec"] = spec_of(record);
   return send(
-      {.method = "POST", .content_type = "application/json", .body = codec::write_json(object)},
+      {.method = "POST", .content_type = "application/json", .body = base::write_json(object)},
       timeout, stop);
 }
 
@@ -101,7 +101,7 @@ Result<VersionedLease> RestLeaseClient::update(const VersionedLease& lease, base
   patch["spec"] = spec_of(lease.record);
   return send({.method = "PATCH",
                .content_type = "application/merge-patch+json",
-               .body = codec::write_json(patch)},
+               .body = base::write_json(patch)},
               timeout, stop);
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 
 namespace injector::kube {
 namespace {
@@ -39,7 +39,7 @@ std::optional<WatchEventType> event_type(std::string_view name) {
 }
 
 Result<WatchEvent> parse_event(std::string_view line) {
-  Result<Json> parsed = codec::read_json(line);
+  Result<Json> parsed = base::read_json(line);
   if (!parsed) {
     return Error{ErrorCode::Internal, "watch: a line is not JSON: " + parsed.error().message};
   }

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/endpoint.h"
 #include "kube/request_limiter.h"
 #include "kube/transport.h"
@@ -343,7 +343,7 @@ Result<Json> RestClient::call(const Request& request, const std::stop_token& sto
   if (answer.code == 204) {
     return Json();
   }
-  Result<Json> value = codec::read_json(answer.body);
+  Result<Json> value = base::read_json(answer.body);
   if (!value) {
     return annotate(Error{ErrorCode::Internal, "the answer is not JSON: " + value.error().message},
                     describe(request));
@@ -390,7 +390,7 @@ Result<Json> RestClient::create_object(const Target& target, const Json& object,
                .path = path.value(),
                .query = write_query(options),
                .content_type = kJson,
-               .body = codec::write_json(object)},
+               .body = base::write_json(object)},
               stop);
 }
 
@@ -404,7 +404,7 @@ Result<Json> RestClient::update(const Target& target, const Json& object,
                .path = path.value(),
                .query = write_query(options),
                .content_type = kJson,
-               .body = codec::write_json(object)},
+               .body = base::write_json(object)},
               stop);
 }
 
@@ -418,7 +418,7 @@ Result<Json> RestClient::patch(const Target& target, const Patch& patch,
                .path = path.value(),
                .query = write_query(options),
                .content_type = content_type(patch.type),
-               .body = codec::write_json(patch.body)},
+               .body = base::write_json(patch.body)},
               stop);
 }
 
@@ -431,7 +431,7 @@ Result<Json> RestClient::remove(const Target& target, const DeleteOptions& optio
   return call({.method = "DELETE",
                .path = path.value(),
                .content_type = kJson,
-               .body = codec::write_json(delete_body(options))},
+               .body = base::write_json(delete_body(options))},
               stop);
 }
 
@@ -453,7 +453,7 @@ Result<void> RestClient::evict(const std::string& name_space, const std::string&
                                   .path = path.value(),
                                   .query = write_query({.dry_run = options.dry_run}),
                                   .content_type = kJson,
-                                  .body = codec::write_json(body)},
+                                  .body = base::write_json(body)},
                                  stop);
   return done ? Result<void>() : done.error();
 }

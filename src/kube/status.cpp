@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 
 namespace injector::kube {
 namespace {
@@ -106,7 +106,7 @@ StatusError parse_status(const Json& status) {
 
 StatusError parse_status(int http_code, std::string_view body) {
   StatusError error;
-  const base::Result<Json> parsed = codec::read_json(body);
+  const base::Result<Json> parsed = base::read_json(body);
   const bool is_status = parsed && base::text_of(base::find(parsed.value(), "kind")) == "Status";
   if (is_status) {
     error = parse_status(parsed.value());

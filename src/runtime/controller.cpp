@@ -7,12 +7,13 @@
 
 namespace injector::runtime {
 
-Controller::Controller(ControllerOptions options, Reconcile reconcile, const Ambient& ambient)
+Controller::Controller(ControllerOptions options, Reconcile reconcile,
+                       const LoopContext& loop_context)
     : name_(std::move(options.name)),
       workers_(options.workers),
       reconcile_(std::move(reconcile)),
-      log_(ambient.log),
-      queue_(ambient.clock, options.metrics) {}
+      log_(loop_context.log),
+      queue_(loop_context.clock, options.metrics) {}
 
 void Controller::run(const std::stop_token& stop) {
   log_.info("controller started", {{"controller", name_}, {"workers", workers_}});

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "runtime/ambient.h"
+#include "runtime/loop_context.h"
 #include "runtime/queue_metrics.h"
 #include "runtime/rate_limited_queue.h"
 
@@ -61,7 +61,7 @@ struct ControllerOptions {
 
 class Controller {
  public:
-  Controller(ControllerOptions options, Reconcile reconcile, const Ambient& ambient);
+  Controller(ControllerOptions options, Reconcile reconcile, const LoopContext& loop_context);
 
   /// Any thread, at any time; keys added before run() wait for it.
   void enqueue(std::string key) { queue_.add(std::move(key)); }

@@ -33,13 +33,14 @@ prometheus::Counter* drop_counter(prometheus::Registry* registry) {
 
 }  // namespace
 
-EventRecorder::EventRecorder(EventSink& sink, EventRecorderOptions options, const Ambient& ambient)
+EventRecorder::EventRecorder(EventSink& sink, EventRecorderOptions options,
+                             const LoopContext& loop_context)
     : sink_(sink),
       options_(std::move(options)),
-      ambient_(ambient),
+      loop_context_(loop_context),
       dropped_metric_(drop_counter(options_.metrics)),
       correlator_(options_.hash_key),
-      random_(ambient.seed),
+      random_(loop_context.seed),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void EventRecorder::record(const ObjectReference& about, EventType type, std::string reason,
@@ -85,10 +86,10 @@ void EventRecorder::run(const std::stop_token& stop) {
 
 // Everything that is left gets one chance, until nobody answers any more or the time is up.
 void EventRecorder::flush(const std::optional<PlannedWrite>& interrupted) {
-  const base::TimePoint end = ambient_.clock.now() + options_.flush_limit;
+  const base::TimePoint end = loop_context_.clock.now() + options_.flush_limit;
   bool going = !interrupted.has_value() || flush_one(*interrupted);
   while (auto event = pop()) {
-    going = going && ambient_.clock.now() < end;
+    going = going && loop_context_.clock.now() < end;
     if (!going) {
       count_dropped();
     } else if (const auto write = plan(*std::move(event))) {
@@ -127,7 +128,7 @@ std::optional<EventRecord> EventRecorder::pop_front() {
 }
 
 std::optional<PlannedWrite> EventRecorder::plan(EventRecord event) {
-  auto write = correlator_.plan(std::move(event), ambient_.clock.now());
+  auto write = correlator_.plan(std::move(event), loop_context_.clock.now());
   if (!write.has_value()) {
     count_dropped();
     return write;
@@ -145,7 +146,7 @@ bool EventRecorder::deliver(const PlannedWrite& write, const std::stop_token& st
       drop(write.event, "nobody answers");
       return true;
     }
-    if (!ambient_.sleeper.sleep(delay_after(tries), stop)) {
+    if (!loop_context_.sleeper.sleep(delay_after(tries), stop)) {
       return false;
     }
   }
@@ -180,8 +181,8 @@ void EventRecorder::count_dropped() {
 
 void EventRecorder::drop(const EventRecord& event, std::string_view why) {
   count_dropped();
-  ambient_.log.warn("event dropped",
-                    {{"reason", event.reason}, {"object", event.involved.name}, {"why", why}});
+  loop_context_.log.warn("event dropped",
+                         {{"reason", event.reason}, {"object", event.involved.name}, {"why", why}});
 }
 
 // The first one is random, so that many clients do not come back to a restarted server at once.

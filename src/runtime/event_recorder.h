@@ -27,10 +27,10 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "runtime/ambient.h"
 #include "runtime/event_correlator.h"
 #include "runtime/event_sink.h"
 #include "runtime/keyed_hash.h"
+#include "runtime/loop_context.h"
 
 namespace injector::runtime {
 
@@ -51,7 +51,7 @@ struct EventRecorderOptions {
 class EventRecorder {
  public:
   /// `sink` is not owned and outlives the recorder.
-  EventRecorder(EventSink& sink, EventRecorderOptions options, const Ambient& ambient);
+  EventRecorder(EventSink& sink, EventRecorderOptions options, const LoopContext& loop_context);
 
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
@@ -89,7 +89,7 @@ class EventRecorder {
 
   EventSink& sink_;  // Not owned.
   const EventRecorderOptions options_;
-  const Ambient ambient_;
+  const LoopContext loop_context_;
   std::atomic<std::uint64_t> dropped_ = 0;
   prometheus::Counter* const dropped_metric_;  // Null without a registry.
 

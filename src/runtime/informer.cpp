@@ -20,18 +20,18 @@ Subscription::NotificationPtr shared(Event event) {
 
 }  // namespace
 
-Informer::Informer(ListerWatcher& server, InformerOptions options, const Ambient& ambient)
-    : ambient_(ambient),
+Informer::Informer(ListerWatcher& server, InformerOptions options, const LoopContext& loop_context)
+    : loop_context_(loop_context),
       resync_period_(usable_period(options.resync_period)),
       store_(std::move(options.indexes)),
       fifo_(store_),
       reflector_(server, fifo_,
                  ReflectorOptions{
                      std::move(options.kind), std::move(options.transform), options.page_size, {}},
-                 ambient) {}
+                 loop_context) {}
 
 const Subscription& Informer::add_handler(Handler handler) {
-  auto subscription = std::make_unique<Subscription>(std::move(handler), ambient_.log);
+  auto subscription = std::make_unique<Subscription>(std::move(handler), loop_context_.log);
   const base::MutexLock lock(mutex_);
   if (!finished_) {
     catch_up(*subscription);
@@ -74,7 +74,7 @@ void Informer::consume(const std::stop_token& stop) {
 }
 
 void Informer::resync_forever(const std::stop_token& stop) {
-  while (resync_period_ > base::Duration(0) && ambient_.sleeper.sleep(resync_period_, stop)) {
+  while (resync_period_ > base::Duration(0) && loop_context_.sleeper.sleep(resync_period_, stop)) {
     fifo_.resync();
   }
 }

@@ -19,10 +19,10 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "runtime/ambient.h"
 #include "runtime/delta_fifo.h"
 #include "runtime/handler.h"
 #include "runtime/lister_watcher.h"
+#include "runtime/loop_context.h"
 #include "runtime/object.h"
 #include "runtime/reflector.h"
 #include "runtime/store.h"
@@ -40,7 +40,7 @@ struct InformerOptions {
 class Informer {
  public:
   /// `server` is not owned and outlives the informer.
-  Informer(ListerWatcher& server, InformerOptions options, const Ambient& ambient);
+  Informer(ListerWatcher& server, InformerOptions options, const LoopContext& loop_context);
 
   /// The reader half. Complete once has_synced().
   [[nodiscard]] const Store& store() const noexcept { return store_; }
@@ -56,7 +56,7 @@ class Informer {
 
   /// How long the server has not been watched; zero while it is. Positive: the store may be stale.
   [[nodiscard]] base::Duration out_of_touch() const noexcept {
-    return reflector_.out_of_touch(ambient_.clock.now());
+    return reflector_.out_of_touch(loop_context_.clock.now());
   }
 
   /// Follows the server until `stop`. No handler is called after it returned.
@@ -73,7 +73,7 @@ class Informer {
   void finish() INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<Subscription*> finish_subscriptions() INJ_EXCLUDES(mutex_);
 
-  const Ambient ambient_;
+  const LoopContext loop_context_;
   const base::Duration resync_period_;
   Store store_;  // Written by the thread in run() only, under mutex_.
   DeltaFifo fifo_;

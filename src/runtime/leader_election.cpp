@@ -47,13 +47,13 @@ base::Result<void> validate(const LeaderElectionOptions& options) {
 }
 
 LeaderElector::LeaderElector(LeaseClient& client, LeaderElectionOptions options,
-                             LeaderCallbacks callbacks, const Ambient& ambient)
+                             LeaderCallbacks callbacks, const LoopContext& loop_context)
     : client_(client),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      ambient_(ambient),
+      loop_context_(loop_context),
       status_(status_gauge(options_)),
-      random_(ambient.seed) {
+      random_(loop_context.seed) {
   INJ_CHECK(validate(options_).has_value());
 }
 
@@ -67,12 +67,12 @@ void LeaderElector::run(const std::stop_token& stop) {
 
 bool LeaderElector::acquire(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const bool held = try_hold(ambient_.clock.now() + options_.renew_deadline, stop);
+    const bool held = try_hold(loop_context_.clock.now() + options_.renew_deadline, stop);
     report_leader();
     if (held) {
       return true;
     }
-    ambient_.sleeper.sleep(jittered(options_.retry_period, kJitter, random_), stop);
+    loop_context_.sleeper.sleep(jittered(options_.retry_period, kJitter, random_), stop);
   }
   return false;
 }
@@ -102,11 +102,12 @@ void LeaderElector::stopped_leading() const {
 }
 
 void LeaderElector::renew_until_lost(const std::stop_token& stop) {
-  while (ambient_.sleeper.sleep(std::min(options_.retry_period, left(renew_deadline())), stop)) {
+  while (
+      loop_context_.sleeper.sleep(std::min(options_.retry_period, left(renew_deadline())), stop)) {
     const bool held = left(renew_deadline()) > Duration(0) && try_hold(renew_deadline(), stop);
     report_leader();
     if (!held && (left(renew_deadline()) == Duration(0) || !observed_is_ours())) {
-      ambient_.log.error("lease lost", {{"name", options_.name}});
+      loop_context_.log.error("lease lost", {{"name", options_.name}});
       return;
     }
   }
@@ -117,8 +118,8 @@ void LeaderElector::set_leading(bool leading) {
   if (status_ != nullptr) {
     status_->Set(leading ? 1 : 0);
   }
-  ambient_.log.info(leading ? "became leader" : "stopped leading",
-                    {{"name", options_.name}, {"identity", options_.identity}});
+  loop_context_.log.info(leading ? "became leader" : "stopped leading",
+                         {{"name", options_.name}, {"identity", options_.identity}});
 }
 
 base::TimePoint LeaderElector::renew_deadline() const {
@@ -126,12 +127,12 @@ base::TimePoint LeaderElector::renew_deadline() const {
 }
 
 Duration LeaderElector::left(base::TimePoint deadline) const {
-  const auto rest = std::chrono::duration_cast<Duration>(deadline - ambient_.clock.now());
+  const auto rest = std::chrono::duration_cast<Duration>(deadline - loop_context_.clock.now());
   return std::max(rest, Duration(0));
 }
 
 bool LeaderElector::try_hold(base::TimePoint deadline, const std::stop_token& stop) {
-  const base::TimePoint begun = ambient_.clock.now();
+  const base::TimePoint begun = loop_context_.clock.now();
   const bool held = renew_unread(deadline, stop) || read_and_hold(deadline, stop);
   if (held) {
     held_at_ = begun;
@@ -175,7 +176,7 @@ bool LeaderElector::written(const char* what, base::Result<VersionedLease> answe
   const ErrorCode code = answer.error().code;
   if (code != ErrorCode::Cancelled && code != ErrorCode::Conflict &&
       code != ErrorCode::AlreadyExists) {
-    ambient_.log.warn(
+    loop_context_.log.warn(
         "lease not held",
         {{"name", options_.name}, {"doing", what}, {"error", answer.error().message}});
     report_exchange(answer.error());
@@ -191,7 +192,7 @@ void LeaderElector::report_exchange(const base::Result<void>& exchange) const {
 
 void LeaderElector::release() {
   const std::stop_token never;  // We are being stopped already; the timeout bounds this.
-  const base::TimePoint deadline = ambient_.clock.now() + options_.retry_period;
+  const base::TimePoint deadline = loop_context_.clock.now() + options_.retry_period;
   if (!observed_is_ours() || give_back(deadline, never)) {
     return;
   }
@@ -231,12 +232,13 @@ bool LeaderElector::observed_is_ours() const {
 }
 
 bool LeaderElector::observed_is_valid() const {
-  return observed_.has_value() && observed_at_ + observed_->record.duration > ambient_.clock.now();
+  return observed_.has_value() &&
+         observed_at_ + observed_->record.duration > loop_context_.clock.now();
 }
 
 void LeaderElector::observe(VersionedLease lease) {
   if (!observed_.has_value() || observed_->record != lease.record) {
-    observed_at_ = ambient_.clock.now();
+    observed_at_ = loop_context_.clock.now();
   }
   observed_ = std::move(lease);
 }

@@ -22,8 +22,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "runtime/ambient.h"
 #include "runtime/lease_client.h"
+#include "runtime/loop_context.h"
 
 namespace injector::runtime {
 
@@ -59,7 +59,7 @@ class LeaderElector {
  public:
   /// `client` is not owned. Options that do not validate() are a bug.
   LeaderElector(LeaseClient& client, LeaderElectionOptions options, LeaderCallbacks callbacks,
-                const Ambient& ambient);
+                const LoopContext& loop_context);
 
   /// Waits to become leader, then leads until `stop` or until the lease is lost, and returns. Call
   /// it again to stand again. One thread.
@@ -98,7 +98,7 @@ class LeaderElector {
   LeaseClient& client_;  // Not owned; outlives the elector.
   const LeaderElectionOptions options_;
   const LeaderCallbacks callbacks_;
-  const Ambient ambient_;
+  const LoopContext loop_context_;
   prometheus::Gauge* const status_;  // Null without metrics.
   std::mt19937_64 random_;
   std::atomic<bool> leading_ = false;

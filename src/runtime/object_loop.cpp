@@ -33,18 +33,18 @@ Handler for_each_change(const std::function<void(std::string key)>& sink) {
 }  // namespace
 
 ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
-                       const Ambient& ambient)
+                       const LoopContext& loop_context)
     : name_(options.name),
       resync_(options.resync),
-      ambient_(ambient),
-      informer_(server, informer_options(options), ambient),
+      loop_context_(loop_context),
+      informer_(server, informer_options(options), loop_context),
       controller_(
           {std::move(options.name), options.workers, options.metrics},
           [this, reconcile = std::move(reconcile)](const std::string& key,
                                                    const std::stop_token& stop) {
             return reconcile(key, informer_.store().get(key), stop);
           },
-          ambient) {
+          loop_context) {
   informer_.add_handler(for_each_change([this](std::string key) { enqueue(std::move(key)); }));
 }
 
@@ -78,13 +78,14 @@ bool ObjectLoop::reconcile_patiently(const std::string& key, const std::stop_tok
     if (outcome.kind != Outcome::Kind::Retry) {
       break;
     }
-    static_cast<void>(ambient_.sleeper.sleep(pause, stop));
+    static_cast<void>(loop_context_.sleeper.sleep(pause, stop));
     pause *= 2;
   }
   const bool ended = !stop.stop_requested() && outcome.kind != Outcome::Kind::Retry &&
                      outcome.kind != Outcome::Kind::GiveUp;
   if (!ended) {
-    ambient_.log.error("not done", {{"controller", name_}, {"key", key}, {"why", outcome.why}});
+    loop_context_.log.error("not done",
+                            {{"controller", name_}, {"key", key}, {"why", outcome.why}});
   }
   return ended;
 }
@@ -107,7 +108,7 @@ void ObjectLoop::resync_forever(const std::stop_token& stop) {
   if (resync_ <= base::Duration(0)) {
     return;
   }
-  while (ambient_.sleeper.sleep(resync_, stop)) {
+  while (loop_context_.sleeper.sleep(resync_, stop)) {
     enqueue_all();
   }
 }

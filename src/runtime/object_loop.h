@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/ambient.h"
 #include "runtime/controller.h"
 #include "runtime/informer.h"
 #include "runtime/lister_watcher.h"
+#include "runtime/loop_context.h"
 #include "runtime/object.h"
 #include "runtime/queue_metrics.h"
 
@@ -42,7 +42,7 @@ class ObjectLoop {
  public:
   /// `server` is not owned and outlives the loop.
   ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
-             const Ambient& ambient);
+             const LoopContext& loop_context);
 
   /// Works until `stop`. Called once.
   void run(const std::stop_token& stop);
@@ -73,7 +73,7 @@ class ObjectLoop {
 
   const std::string name_;
   const base::Duration resync_;
-  const Ambient ambient_;
+  const LoopContext loop_context_;
   Informer informer_;
   Controller controller_;
 };

@@ -61,14 +61,14 @@ Error status_error(const base::Json& status) {
 }  // namespace
 
 Reflector::Reflector(ListerWatcher& server, DeltaFifo& sink, ReflectorOptions options,
-                     const Ambient& ambient)
+                     const LoopContext& loop_context)
     : server_(server),
       sink_(sink),
       options_(std::move(options)),
-      ambient_(ambient),
-      random_(ambient.seed),
-      backoff_(options_.backoff, ambient.seed),
-      lost_touch_at_(ambient.clock.now()) {}
+      loop_context_(loop_context),
+      random_(loop_context.seed),
+      backoff_(options_.backoff, loop_context.seed),
+      lost_touch_at_(loop_context.clock.now()) {}
 
 void Reflector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -81,7 +81,7 @@ void Reflector::step(const std::stop_token& stop) {
   const State before = state_;
   state_ = next_state(stop);
   if (before == State::Stream && state_ != State::Stream) {
-    lost_touch_at_ = ambient_.clock.now();
+    lost_touch_at_ = loop_context_.clock.now();
   }
   in_touch_ = state_ == State::Stream;
 }
@@ -116,7 +116,8 @@ Reflector::State Reflector::list(const std::stop_token& stop) {
     return accept(std::move(listing).value());
   }
   if (!stop.stop_requested()) {
-    ambient_.log.warn("list failed", {{"kind", options_.kind}, {"error", listing.error().message}});
+    loop_context_.log.warn("list failed",
+                           {{"kind", options_.kind}, {"error", listing.error().message}});
   }
   return State::BackOffThenList;
 }
@@ -133,7 +134,7 @@ Reflector::State Reflector::connect(const std::stop_token& stop) {
   stream_ = std::move(stream).value();
   INJ_CHECK(stream_ != nullptr);
   stream_version_ = version_;
-  stream_opened_ = ambient_.clock.now();
+  stream_opened_ = loop_context_.clock.now();
   stream_events_ = 0;
   return State::Stream;
 }
@@ -155,7 +156,7 @@ Reflector::State Reflector::read(const std::stop_token& stop) {
 }
 
 Reflector::State Reflector::back_off(State then, const std::stop_token& stop) {
-  ambient_.sleeper.sleep(backoff_.next(ambient_.clock.now()), stop);
+  loop_context_.sleeper.sleep(backoff_.next(loop_context_.clock.now()), stop);
   return then;
 }
 
@@ -225,16 +226,17 @@ void Reflector::take_page(ListPage page, Listing& into) {
     if (object) {
       into.objects.push_back(std::move(object).value());
     } else {
-      ambient_.log.warn("listed object skipped",
-                        {{"kind", options_.kind}, {"error", object.error().message}});
+      loop_context_.log.warn("listed object skipped",
+                             {{"kind", options_.kind}, {"error", object.error().message}});
     }
   }
 }
 
 Reflector::State Reflector::accept(Listing listing) {
   if (!need_newest_ && older(listing.version, version_)) {
-    ambient_.log.warn("list is older than what was seen",
-                      {{"kind", options_.kind}, {"listed", listing.version}, {"seen", version_}});
+    loop_context_.log.warn(
+        "list is older than what was seen",
+        {{"kind", options_.kind}, {"listed", listing.version}, {"seen", version_}});
     need_newest_ = true;
     return State::BackOffThenList;
   }
@@ -259,8 +261,8 @@ Reflector::State Reflector::apply(WatchEvent event) {
 void Reflector::apply_change(WatchEvent event) {
   base::Result<ObjectPtr> admitted = admit(event.object);
   if (!admitted) {
-    ambient_.log.warn("watched object skipped",
-                      {{"kind", options_.kind}, {"error", admitted.error().message}});
+    loop_context_.log.warn("watched object skipped",
+                           {{"kind", options_.kind}, {"error", admitted.error().message}});
     return;
   }
   ObjectPtr object = std::move(admitted).value();
@@ -281,8 +283,8 @@ void Reflector::advance(std::string_view version, WatchEventType type) {
     return;
   }
   if (version.empty() || older(version, version_)) {
-    ambient_.log.warn("watch event without a newer version",
-                      {{"kind", options_.kind}, {"version", version}, {"seen", version_}});
+    loop_context_.log.warn("watch event without a newer version",
+                           {{"kind", options_.kind}, {"version", version}, {"seen", version_}});
     return;
   }
   version_ = version;
@@ -290,8 +292,8 @@ void Reflector::advance(std::string_view version, WatchEventType type) {
 
 Reflector::State Reflector::closed() {
   stream_.reset();
-  if (stream_events_ == 0 && ambient_.clock.now() - stream_opened_ < kShortestWatch) {
-    ambient_.log.warn("watch closed at once, without an event", {{"kind", options_.kind}});
+  if (stream_events_ == 0 && loop_context_.clock.now() - stream_opened_ < kShortestWatch) {
+    loop_context_.log.warn("watch closed at once, without an event", {{"kind", options_.kind}});
     return State::BackOffThenList;
   }
   return State::Connect;
@@ -309,7 +311,7 @@ Reflector::State Reflector::broken(const Error& error) {
 
 Reflector::State Reflector::watch_failed(const Error& error) {
   if (error.code != ErrorCode::Cancelled) {
-    ambient_.log.warn("watch failed", {{"kind", options_.kind}, {"error", error.message}});
+    loop_context_.log.warn("watch failed", {{"kind", options_.kind}, {"error", error.message}});
   }
   if (error.code == ErrorCode::Expired) {
     return expired();
@@ -319,7 +321,7 @@ Reflector::State Reflector::watch_failed(const Error& error) {
 }
 
 Reflector::State Reflector::expired() {
-  const base::TimePoint now = ambient_.clock.now();
+  const base::TimePoint now = loop_context_.clock.now();
   const bool again = expired_at_ && now - *expired_at_ < kShortestWatch;
   expired_at_ = now;
   return again ? State::BackOffThenList : State::List;

@@ -38,10 +38,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "runtime/ambient.h"
 #include "runtime/backoff.h"
 #include "runtime/delta_fifo.h"
 #include "runtime/lister_watcher.h"
+#include "runtime/loop_context.h"
 #include "runtime/object.h"
 
 namespace injector::runtime {
@@ -60,7 +60,7 @@ class Reflector {
 
   /// `server` and `sink` are not owned and outlive the reflector.
   Reflector(ListerWatcher& server, DeltaFifo& sink, ReflectorOptions options,
-            const Ambient& ambient);
+            const LoopContext& loop_context);
 
   /// Runs until `stop`, which interrupts every wait.
   void run(const std::stop_token& stop);
@@ -112,7 +112,7 @@ class Reflector {
   ListerWatcher& server_;  // Not owned.
   DeltaFifo& sink_;        // Not owned.
   const ReflectorOptions options_;
-  const Ambient ambient_;
+  const LoopContext loop_context_;
   std::mt19937_64 random_;
   Backoff backoff_;
 

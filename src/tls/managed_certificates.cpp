@@ -120,43 +120,46 @@ std::vector<Certificate> only(std::vector<Certificate> bundle,
 
 /// The Secret's content; where it is lost or broken, what was remembered of it. A CA that came
 /// since then stays if it is already trusted: somebody may serve under it.
-Draft recover(const Situation& situation) {
-  Draft draft = situation.stored ? read(*situation.stored, situation.now) : Draft{};
-  if (!situation.stored) {
+Draft recover(const CertificateFacts& certificate_facts) {
+  Draft draft =
+      certificate_facts.stored ? read(*certificate_facts.stored, certificate_facts.now) : Draft{};
+  if (!certificate_facts.stored) {
     draft.changes.emplace_back("there is no Secret");
   }
-  if (draft.changes.empty() || !situation.remembered) {
+  if (draft.changes.empty() || !certificate_facts.remembered) {
     return draft;
   }
-  Draft old = read(*situation.remembered, situation.now);
+  Draft old = read(*certificate_facts.remembered, certificate_facts.now);
   if (!old.changes.empty()) {
     return draft;
   }
-  old.authorities =
-      merge_bundles(old.authorities, only(draft.authorities, situation.trusted), situation.now);
+  old.authorities = merge_bundles(
+      old.authorities, only(draft.authorities, certificate_facts.trusted), certificate_facts.now);
   old.changes = std::move(draft.changes);
   return old;
 }
 
-Result<void> renew_authority(const ManagedSettings& settings, const Situation& situation,
-                             Draft& draft) {
-  if (draft.key && situation.now < renewal_time(draft.authorities.front())) {
+Result<void> renew_authority(const ManagedSettings& settings,
+                             const CertificateFacts& certificate_facts, Draft& draft) {
+  if (draft.key && certificate_facts.now < renewal_time(draft.authorities.front())) {
     return {};
   }
-  auto ca = make_ca(kAuthorityName, {situation.now, settings.lifetime});
+  auto ca = make_ca(kAuthorityName, {certificate_facts.now, settings.lifetime});
   if (!ca) {
     return ca.error();
   }
-  draft.authorities = merge_bundles(
-      {ca.value().certificate}, draft.key ? draft.authorities : situation.trusted, situation.now);
+  draft.authorities = merge_bundles({ca.value().certificate},
+                                    draft.key ? draft.authorities : certificate_facts.trusted,
+                                    certificate_facts.now);
   draft.key = std::move(ca).value().key;
   draft.changes.emplace_back("new CA");
   return {};
 }
 
 /// The certificate we serve ourselves must stay trusted until we serve another.
-void keep_in_service(const Situation& situation, Draft& draft) {
-  draft.authorities = merge_bundles(draft.authorities, situation.in_service, situation.now);
+void keep_in_service(const CertificateFacts& certificate_facts, Draft& draft) {
+  draft.authorities =
+      merge_bundles(draft.authorities, certificate_facts.in_service, certificate_facts.now);
   if (draft.authorities.size() > kMaxAuthorities) {
     draft.authorities.erase(draft.authorities.begin() + kMaxAuthorities, draft.authorities.end());
   }
@@ -183,15 +186,16 @@ std::vector<std::string> names_to_issue(const ManagedSettings& settings, const D
   return names;
 }
 
-Result<void> renew_serving(const ManagedSettings& settings, const Situation& situation,
-                           Draft& draft) {
-  const bool wait = draft.serving && !contains(situation.settled, draft.authorities.front());
+Result<void> renew_serving(const ManagedSettings& settings,
+                           const CertificateFacts& certificate_facts, Draft& draft) {
+  const bool wait =
+      draft.serving && !contains(certificate_facts.settled, draft.authorities.front());
   if (wait || (draft.serving && serving_is_current(settings, draft))) {
     return {};
   }
-  auto pair =
-      make_serving_certificate({draft.authorities.front(), *draft.key},
-                               names_to_issue(settings, draft), {situation.now, settings.lifetime});
+  auto pair = make_serving_certificate({draft.authorities.front(), *draft.key},
+                                       names_to_issue(settings, draft),
+                                       {certificate_facts.now, settings.lifetime});
   if (!pair) {
     return pair.error();
   }
@@ -229,16 +233,16 @@ SystemTime renewal_time(const Certificate& ca) {
 }
 
 Result<CertificatePlan> plan_certificates(const ManagedSettings& settings,
-                                          const Situation& situation) {
-  Draft draft = recover(situation);
-  if (auto renewed = renew_authority(settings, situation, draft); !renewed) {
+                                          const CertificateFacts& certificate_facts) {
+  Draft draft = recover(certificate_facts);
+  if (auto renewed = renew_authority(settings, certificate_facts, draft); !renewed) {
     return base::annotate(renewed.error(), "make a CA");
   }
-  keep_in_service(situation, draft);
-  if (auto renewed = renew_serving(settings, situation, draft); !renewed) {
+  keep_in_service(certificate_facts, draft);
+  if (auto renewed = renew_serving(settings, certificate_facts, draft); !renewed) {
     return base::annotate(renewed.error(), "make a serving certificate");
   }
-  return finish(std::move(draft), situation.stored);
+  return finish(std::move(draft), certificate_facts.stored);
 }
 
 }  // namespace injector::tls

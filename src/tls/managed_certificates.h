@@ -51,7 +51,7 @@ struct ManagedSettings {
 };
 
 /// What a replica knows at one moment.
-struct Situation {
+struct CertificateFacts {
   SystemTime now;
   std::optional<StoredCertificates> stored{};      // The Secret; nothing: there is none.
   std::optional<StoredCertificates> remembered{};  // What it held when all was well.
@@ -87,7 +87,7 @@ struct CertificatePlan {
 ///   different flags, as during a rolling update, come to rest.
 ///
 /// Fails only if names or lifetime cannot make a certificate.
-[[nodiscard]] base::Result<CertificatePlan> plan_certificates(const ManagedSettings& settings,
-                                                              const Situation& situation);
+[[nodiscard]] base::Result<CertificatePlan> plan_certificates(
+    const ManagedSettings& settings, const CertificateFacts& certificate_facts);
 
 }  // namespace injector::tls

@@ -6,8 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
-#include "codec/template.h"
+#include "base/json_text.h"
+#include "template/parser.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::cli {
@@ -30,7 +30,7 @@ struct Outcome {
   std::string out;
   std::string err;
 
-  [[nodiscard]] Json json() const { return codec::read_json(out).value(); }
+  [[nodiscard]] Json json() const { return base::read_json(out).value(); }
 
   [[nodiscard]] std::string reason(std::size_t index) const {
     return std::string(base::text_of(base::find(json().at("objects").at(index), "reason")));
@@ -38,7 +38,7 @@ struct Outcome {
 };
 
 DecisionContext context() {
-  return {codec::parse_template("containers: [{name: envoy, image: e}]", "t").value(), {}, {}};
+  return {templates::parse_template("containers: [{name: envoy, image: e}]", "t").value(), {}, {}};
 }
 
 Outcome explain(ExplainOptions options, DecisionContext decision = context(),

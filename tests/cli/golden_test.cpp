@@ -21,18 +21,18 @@
 #include <catch2/catch.hpp>
 #include <prometheus/registry.h>
 
+#include "admission/admission.h"
 #include "base/base64.h"
+#include "base/json_text.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
-#include "codec/json.h"
-#include "codec/template_store.h"
-#include "codec/yaml.h"
 #include "core/workload.h"
 #include "patch/json_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
+#include "template/store.h"
 #include "tests/support/files.h"
-#include "webhook/admission.h"
+#include "yaml/yaml.h"
 
 namespace injector::cli {
 namespace {
@@ -69,7 +69,7 @@ void read_args(Case& golden) {
     } else if (arg == "on-conflict=skip") {
       golden.context.policy.on_conflict = core::OnConflict::Skip;
     } else if (arg == "built-in") {
-      golden.template_text = codec::default_template_text();
+      golden.template_text = templates::default_template_text();
     } else {
       FAIL("unknown argument " << arg);
     }
@@ -86,7 +86,7 @@ Case read_case(const fs::path& folder) {
     golden.template_text = tests::read_file(tests::data_path("fixtures/envoy/configmap.yaml"));
   }
   read_args(golden);
-  golden.context.tpl = codec::parse_template(golden.template_text, "template.yaml").value();
+  golden.context.tpl = templates::parse_template(golden.template_text, "template.yaml").value();
   if (fs::exists(folder / "namespaces.yaml")) {
     std::istringstream in;
     std::ostringstream sink;
@@ -185,22 +185,23 @@ class Webhook {
   }
 
   Answered answer(const Json& workload, const Json& pod) const {
-    const webhook::HttpReply reply = admission_.answer(codec::write_json(review_of(workload, pod)));
+    const admission::HttpReply reply =
+        admission_.answer(base::write_json(review_of(workload, pod)));
     REQUIRE(reply.status == 200);
-    const Json response = codec::read_json(reply.body).value().at("response");
+    const Json response = base::read_json(reply.body).value().at("response");
     Answered answered{response.at("allowed").get<bool>(), pod};
     if (const Json* patch = base::find(response, "patch")) {
       const std::string text = base::base64_decode(patch->get<std::string>()).value();
-      answered.pod = patch::apply_json_patch(pod, codec::read_json(text).value()).value();
+      answered.pod = patch::apply_json_patch(pod, base::read_json(text).value()).value();
     }
     return answered;
   }
 
  private:
   prometheus::Registry registry_;
-  codec::TemplateStore templates_;
-  webhook::AdmissionMetrics metrics_;
-  webhook::Admission admission_;
+  templates::TemplateStore templates_;
+  admission::AdmissionMetrics metrics_;
+  admission::Admission admission_;
 };
 
 TEST_CASE("golden: inject prints what the case says", "[cli]") {

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/cli/run_commands.h"
 #include "tests/support/temp_dir.h"
 
@@ -118,7 +118,7 @@ TEST_CASE("inject: a patch of a kind that is not built in replaces its lists", "
       options, context_with(kTemplate),
       "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n" + kMeta + "spec:\n" + template_in("  "));
   REQUIRE(output.code == kDone);
-  const Json patch = codec::read_json(output.out).value();
+  const Json patch = base::read_json(output.out).value();
   const Json& containers = patch.at("spec").at("template").at("spec").at("containers");
   REQUIRE(containers.size() == 2);
   CHECK(containers.at(0).at("name") == "app");

@@ -6,16 +6,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/json_text.h"
 #include "cli/decide.h"
 #include "cli/explain_live.h"
 #include "cli/lint_server.h"
 #include "cli/status_report.h"
 #include "cli/uninject_live.h"
-#include "codec/json.h"
-#include "codec/template.h"
-#include "codec/yaml.h"
 #include "core/render.h"
+#include "template/parser.h"
 #include "tests/support/temp_dir.h"
+#include "yaml/yaml.h"
 
 namespace injector::cli {
 namespace {
@@ -24,7 +24,7 @@ using base::Json;
 using core::PodState;
 
 Json yaml(const std::string& text) {
-  auto read = codec::read_yaml(text);
+  auto read = yaml::read_yaml(text);
   if (!read) {
     FAIL(read.error().message);
   }
@@ -32,7 +32,8 @@ Json yaml(const std::string& text) {
 }
 
 core::Template template_of(const std::string& image) {
-  return codec::parse_template("containers: [{name: envoy, image: " + image + "}]", "t").value();
+  return templates::parse_template("containers: [{name: envoy, image: " + image + "}]", "t")
+      .value();
 }
 
 DecisionContext context() {
@@ -147,7 +148,7 @@ TEST_CASE("explain live: both formats say the same", "[cli]") {
   std::ostringstream out;
   write_live_reports(reports, {"pod/x: not there"}, "configmap a/b (sha256:1)", ExplainFormat::Json,
                      out);
-  const Json json = codec::read_json(out.str()).value();
+  const Json json = base::read_json(out.str()).value();
   CHECK(json.at("template") == "configmap a/b (sha256:1)");
   CHECK(json.at("objects").at(0).at("state") == "missing");
   CHECK(json.at("objects").at(0).at("webhooks").at(0).at("called") == "yes");
@@ -285,7 +286,7 @@ TEST_CASE("status: the first line and the JSON say what was compared with", "[cl
         std::string::npos);
   std::ostringstream json;
   write_status_json(report, json);
-  const Json read = codec::read_json(json.str()).value();
+  const Json read = base::read_json(json.str()).value();
   CHECK(read.at("template") == "configmap a/b (sha256:1)");
   CHECK(read.at("pods").at(0).at("state") == "missing");
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/inject_command.h"
-#include "codec/template.h"
+#include "template/parser.h"
 
 namespace injector::cli::tests {
 
@@ -29,7 +29,7 @@ inline constexpr const char* kTemplate =
 
 inline DecisionContext context_with(const std::string& template_text) {
   DecisionContext result;
-  result.tpl = codec::parse_template(template_text, "template.yaml").value();
+  result.tpl = templates::parse_template(template_text, "template.yaml").value();
   return result;
 }
 

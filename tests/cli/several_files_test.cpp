@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/cli/independent_reader.h"
 #include "tests/cli/run_commands.h"
 #include "tests/support/files.h"
@@ -188,7 +188,7 @@ TEST_CASE("inject: -o yaml and -o json of two files of any form are the objects 
     options.output = OutputFormat::Json;
     const std::string json = run_inject_on(options, context).out;
     INFO(json);
-    const auto value = codec::read_json(json);
+    const auto value = base::read_json(json);
     REQUIRE(value.has_value() != names.empty());
     REQUIRE((names.empty() || names_of(objects_by_kubectl(value.value().dump())) == names));
   });
@@ -230,10 +230,10 @@ TEST_CASE("inject: -o json gives one object as itself and several as one List", 
   const DecisionContext context = context_with(kTemplate);
   RewriteOptions options = options_for({dir.write("one.yaml", asking_pod("one"))});
   options.output = OutputFormat::Json;
-  const Json one = codec::read_json(run_inject_on(options, context).out).value();
+  const Json one = base::read_json(run_inject_on(options, context).out).value();
   CHECK(one.at("kind") == "Pod");
   options.files.push_back(dir.write("two.yaml", kConfigMap + "---\n" + asking_pod("two")));
-  const Json all = codec::read_json(run_inject_on(options, context).out).value();
+  const Json all = base::read_json(run_inject_on(options, context).out).value();
   CHECK(all.at("kind") == "List");
   CHECK(all.at("apiVersion") == "v1");
   REQUIRE(all.at("items").size() == 3);
@@ -248,7 +248,7 @@ TEST_CASE("inject: the items of a typed list get their kind in a List", "[cli][f
        dir.write("b.yaml", kConfigMap)});
   options.output = OutputFormat::Json;
   const Output output = run_inject_on(options, context_with(kTemplate));
-  const Json list = codec::read_json(output.out).value();
+  const Json list = base::read_json(output.out).value();
   REQUIRE(list.at("items").size() == 2);
   CHECK(list.at("items").at(0).at("kind") == "Pod");
   CHECK(list.at("items").at(0).at("apiVersion") == "v1");

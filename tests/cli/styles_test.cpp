@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/json_text.h"
 #include "cli/inject_command.h"
-#include "codec/json.h"
-#include "codec/template.h"
+#include "template/parser.h"
 
 namespace injector::cli {
 namespace {
@@ -29,7 +29,7 @@ constexpr const char* kTemplate =
 
 DecisionContext context() {
   DecisionContext result;
-  result.tpl = codec::parse_template(kTemplate, "template.yaml").value();
+  result.tpl = templates::parse_template(kTemplate, "template.yaml").value();
   result.policy.inject_by_default = true;
   return result;
 }
@@ -75,7 +75,7 @@ void check_style(const std::string& text) {
   CHECK(injected.err.find("injected (") != std::string::npos);
   CHECK(injected.err.find("reformatted") == std::string::npos);
   CHECK(injected.out != text);
-  const auto as_json = codec::read_json(inject(text, OutputFormat::Json).out);
+  const auto as_json = base::read_json(inject(text, OutputFormat::Json).out);
   REQUIRE(as_json.has_value());
   CHECK(base::same(only_object(injected.out), as_json.value()));
   CHECK(uninject(injected.out) == text);

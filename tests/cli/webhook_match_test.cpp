@@ -4,10 +4,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/json_text.h"
 #include "cli/match_condition.h"
-#include "codec/json.h"
-#include "codec/yaml.h"
 #include "tests/support/manifests.h"
+#include "yaml/yaml.h"
 
 namespace injector::cli {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using base::Json;
 
 Json yaml(const std::string& text) {
-  auto read = codec::read_yaml(text);
+  auto read = yaml::read_yaml(text);
   if (!read) {
     FAIL(read.error().message);
   }

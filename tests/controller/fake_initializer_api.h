@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/result.h"
-#include "codec/json.h"
-#include "controller/patcher.h"
+#include "cluster/patcher.h"
 #include "kube/status.h"
 #include "runtime/lister_watcher.h"
 #include "tests/support/initializer_model.h"
 
 namespace injector::controller::fakes {
 
-class FakeInitializerApi final : public runtime::ListerWatcher, public Patcher {
+class FakeInitializerApi final : public runtime::ListerWatcher, public cluster::Patcher {
  public:
   /// `configuration`: the initializers of every Pod, in order.
   explicit FakeInitializerApi(const std::vector<std::string>& configuration) {
@@ -56,7 +56,7 @@ class FakeInitializerApi final : public runtime::ListerWatcher, public Patcher {
                                  const base::Json& patch,
                                  const std::stop_token& /*stop*/) override {
     auto answer = model_.patch(name_space, name, "application/strategic-merge-patch+json",
-                               codec::write_json(patch), {true, may_initialize_});
+                               base::write_json(patch), {true, may_initialize_});
     if (answer.code != 200) {
       return kube::to_error(kube::parse_status(answer.body));
     }

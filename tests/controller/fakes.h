@@ -1,4 +1,4 @@
-// Surroundings that stand still and remember, and a server of one kind of object that applies
+// ReconcilerDeps that stand still and remember, and a server of one kind of object that applies
 // patches as the real one does. All of it may be used from several threads.
 
 #pragma once
@@ -16,28 +16,28 @@
 #include <prometheus/text_serializer.h>
 
 #include "base/json.h"
-#include "codec/json.h"
-#include "codec/template.h"
+#include "base/json_text.h"
+#include "cluster/patcher.h"
 #include "controller/metrics.h"
-#include "controller/patcher.h"
-#include "controller/surroundings.h"
+#include "controller/reconciler_deps.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
 #include "runtime/object.h"
+#include "template/parser.h"
 
 namespace injector::controller::fakes {
 
 inline base::Json json(const std::string& text) {
-  return codec::read_json(text).value();
+  return base::read_json(text).value();
 }
 
 /// Two templates that differ in the image.
 inline std::shared_ptr<const core::Template> sidecar(const std::string& image) {
   return std::make_shared<const core::Template>(
-      codec::parse_template("containers: [{name: envoy, image: '" + image +
-                                "', volumeMounts: [{name: conf, mountPath: /etc/envoy}]}]\n"
-                                "volumes: [{name: conf, configMap: {name: envoy}}]\n",
-                            "test")
+      templates::parse_template("containers: [{name: envoy, image: '" + image +
+                                    "', volumeMounts: [{name: conf, mountPath: /etc/envoy}]}]\n"
+                                    "volumes: [{name: conf, configMap: {name: envoy}}]\n",
+                                "test")
           .value());
 }
 
@@ -62,7 +62,7 @@ inline base::Json deployment(const std::string& name, const std::string& annotat
 }
 
 /// Objects by name, and what was asked of them.
-class FakeServer final : public Patcher {
+class FakeServer final : public cluster::Patcher {
  public:
   void put(base::Json object) {
     const std::lock_guard lock(mutex_);
@@ -138,15 +138,15 @@ class FakeServer final : public Patcher {
   int patches_ = 0;
 };
 
-/// Surroundings of one template, no Namespaces, and Events as "Reason name".
+/// ReconcilerDeps of one template, no Namespaces, and Events as "Reason name".
 class World {
  public:
   World()
       : metrics_(registry_) {}
 
   /// Of a dry run.
-  [[nodiscard]] Surroundings dry_surroundings() {
-    Surroundings made = surroundings();
+  [[nodiscard]] ReconcilerDeps dry_surroundings() {
+    ReconcilerDeps made = deps();
     made.dry_run = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       lines_.push_back(line);
@@ -154,7 +154,7 @@ class World {
     return made;
   }
 
-  [[nodiscard]] Surroundings surroundings() {
+  [[nodiscard]] ReconcilerDeps deps() {
     return {[this] {
               const std::lock_guard lock(mutex_);
               return template_;
@@ -198,7 +198,7 @@ class World {
            std::string::npos;
   }
 
-  core::Policy policy;  // Before surroundings().
+  core::Policy policy;  // Before deps().
   std::shared_ptr<const core::MetaFacts> name_space =
       std::make_shared<const core::MetaFacts>();  // Of every Namespace.
 

@@ -50,12 +50,12 @@ InitializerPlan plan(const Json& object) {
 // A loop in its own thread, from construction to destruction.
 struct RunningLoop {
   RunningLoop(FakeInitializerApi& api, fakes::World& world, std::size_t workers = 4)
-      : reconciler(world.surroundings(), api, kOurs),
+      : reconciler(world.deps(), api, kOurs),
         loop(
             api, options(workers),
             [this](const std::string& key, const runtime::ObjectPtr& object,
                    const std::stop_token& stop) { return reconciler.reconcile(key, object, stop); },
-            runtime::Ambient{clock, sleeper, base::Logger::silent(), 1}),
+            runtime::LoopContext{clock, sleeper, base::Logger::silent(), 1}),
         thread([this](const std::stop_token& stop) { loop.run(stop); }) {}
 
   static runtime::LoopOptions options(std::size_t workers) {
@@ -187,7 +187,7 @@ TEST_CASE("initializer: entries of others stay", "[controller][threads]") {
 TEST_CASE("initializer: gone, initialized and forbidden are what they are", "[controller]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   REQUIRE(api.create(pod("web"), now.get_token()).code == 504);
@@ -208,7 +208,7 @@ TEST_CASE("initializer: gone, initialized and forbidden are what they are", "[co
 TEST_CASE("initializer: what another changed meanwhile is looked at again", "[controller]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   static_cast<void>(api.create(pod("web"), now.get_token()));
@@ -235,7 +235,7 @@ TEST_CASE("initializer: without a template only those who ask have to wait", "[c
   FakeInitializerApi api({kOurs});
   fakes::World world;
   world.set_template(nullptr);
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   for (const char* answer : {"", "true"}) {
@@ -251,7 +251,7 @@ TEST_CASE("initializer: without a template only those who ask have to wait", "[c
 TEST_CASE("initializer: warnings become events", "[controller]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   Json misspelt = pod("web", "");
@@ -266,7 +266,7 @@ TEST_CASE("initializer: a pod is kept until its namespace is known", "[controlle
   FakeInitializerApi api({kOurs});
   fakes::World world;
   const auto known = std::exchange(world.name_space, nullptr);
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   static_cast<void>(api.create(pod("bare", ""), now.get_token()));
@@ -308,7 +308,7 @@ TEST_CASE("initializer: a dry run prints each pod once and sends nothing", "[con
 TEST_CASE("initializer: an unrecognized value is let go with a warning", "[controller]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  InitializerReconciler reconciler(world.surroundings(), api, kOurs);
+  InitializerReconciler reconciler(world.deps(), api, kOurs);
   std::stop_source now;
   now.request_stop();
   static_cast<void>(api.create(pod("web", "ture"), now.get_token()));

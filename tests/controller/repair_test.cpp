@@ -45,7 +45,7 @@ Json injected(const Json& object, const core::Template& tpl) {
   return core::patched_object(object, core::inject(facts, nullptr, tpl, core::Policy()).plan);
 }
 
-class FakeEvictor final : public PodEvictor {
+class FakeEvictor final : public cluster::PodEvictor {
  public:
   base::Result<Json> get(const std::string& /*name_space*/, const std::string& name,
                          const std::stop_token& /*stop*/) override {
@@ -71,7 +71,7 @@ class FakeEvictor final : public PodEvictor {
 };
 
 /// Outlives the processes that use it.
-class FakeTurns final : public TurnStore {
+class FakeTurns final : public cluster::TurnStore {
  public:
   base::Result<std::map<std::string, WallTime>> load(const std::stop_token& /*stop*/) override {
     if (failure) {
@@ -103,7 +103,7 @@ enum class Run { Dry, InEarnest };
 
 struct Bench {
   explicit Bench(const RepairOptions& options, Run run = Run::InEarnest)
-      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(),
+      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.deps(),
                    {evictor, turns, clock}, timed(options)) {}
 
   RepairOptions timed(RepairOptions options) {
@@ -116,8 +116,8 @@ struct Bench {
 
   /// Another process, or another leader, on the same cluster.
   std::unique_ptr<RepairReconciler> successor(const RepairOptions& options) {
-    return std::make_unique<RepairReconciler>(world.surroundings(),
-                                              RepairTools{evictor, turns, clock}, timed(options));
+    return std::make_unique<RepairReconciler>(world.deps(), RepairTools{evictor, turns, clock},
+                                              timed(options));
   }
 
   Outcome reconcile(const Json& object) {

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "patch/merge_patch.h"
+#include "patch/patch_style.h"
 #include "tests/controller/fakes.h"
 
 namespace injector::controller {
@@ -110,9 +111,9 @@ TEST_CASE("workload plan: a sidecar that is not of our making is not taken out",
 
 std::shared_ptr<const core::Template> private_sidecar() {
   return std::make_shared<const core::Template>(
-      codec::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
-                            "imagePullSecrets: [{name: regcred}]\n",
-                            "test")
+      templates::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
+                                "imagePullSecrets: [{name: regcred}]\n",
+                                "test")
           .value());
 }
 
@@ -178,11 +179,11 @@ TEST_CASE("workload plan: a custom resource with a pod template gets a merge pat
 }
 
 TEST_CASE("workload plan: somebody else's StatefulSet is no built-in one", "[controller]") {
-  REQUIRE(patch_style("apps/v1") == PatchStyle::Strategic);
-  REQUIRE(patch_style("v1") == PatchStyle::Strategic);
-  REQUIRE(patch_style("batch/v1beta1") == PatchStyle::Strategic);
-  REQUIRE(patch_style("apps.kruise.io/v1beta1") == PatchStyle::Merge);
-  REQUIRE(patch_style("apps.openshift.io/v1") == PatchStyle::Merge);
+  REQUIRE(patch::patch_style("apps/v1") == patch::PatchStyle::Strategic);
+  REQUIRE(patch::patch_style("v1") == patch::PatchStyle::Strategic);
+  REQUIRE(patch::patch_style("batch/v1beta1") == patch::PatchStyle::Strategic);
+  REQUIRE(patch::patch_style("apps.kruise.io/v1beta1") == patch::PatchStyle::Merge);
+  REQUIRE(patch::patch_style("apps.openshift.io/v1") == patch::PatchStyle::Merge);
 }
 
 TEST_CASE("workload plan: a null that a merge patch cannot say is an error", "[controller]") {

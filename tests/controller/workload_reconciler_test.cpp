@@ -14,8 +14,7 @@ enum class Run { Dry, InEarnest };
 
 struct Bench {
   explicit Bench(WorkloadOptions options = {}, Run run = Run::InEarnest)
-      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.surroundings(), server,
-                   options) {}
+      : reconciler(run == Run::Dry ? world.dry_surroundings() : world.deps(), server, options) {}
 
   Outcome reconcile(const std::string& name) { return reconcile(name, server.cached(name)); }
 
@@ -277,9 +276,9 @@ TEST_CASE("workloads: what is warned of is injected all the same", "[controller]
 
 std::shared_ptr<const core::Template> private_sidecar() {
   return std::make_shared<const core::Template>(
-      codec::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
-                            "imagePullSecrets: [{name: regcred}]\n",
-                            "test")
+      templates::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
+                                "imagePullSecrets: [{name: regcred}]\n",
+                                "test")
           .value());
 }
 

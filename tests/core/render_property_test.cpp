@@ -5,15 +5,15 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
-#include "codec/review.h"
-#include "codec/template.h"
+#include "admission/review.h"
+#include "base/json_text.h"
 #include "core/inject.h"
 #include "core/remove.h"
 #include "core/render.h"
 #include "patch/json_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
+#include "template/parser.h"
 #include "tests/support/json_generator.h"
 
 namespace injector::core {
@@ -22,7 +22,7 @@ namespace {
 using base::Json;
 
 Template rich_template() {
-  return codec::parse_template(R"(
+  return templates::parse_template(R"(
 containers:
 - {name: side-a, image: a}
 - {name: side-b, image: b, ports: [{containerPort: 9090}]}
@@ -36,20 +36,20 @@ imagePullSecrets:
 labels: {side: "yes"}
 annotations: {side/note: text}
 )",
-                               "rich.yaml")
+                                   "rich.yaml")
       .value();
 }
 
 std::string review_of(const Json& pod) {
   return R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u",)"
          R"("operation":"CREATE","resource":{"resource":"pods"},"object":)" +
-         codec::write_json(pod) + "}}";
+         base::write_json(pod) + "}}";
 }
 
 TEST_CASE("render: all forms agree on generated Pods, and removal undoes them", "[core]") {
   Policy policy;
   policy.inject_by_default = true;
-  const Template templates[] = {codec::default_template(), rich_template()};
+  const Template templates[] = {templates::default_template(), rich_template()};
   const patch::Schema& schema = *patch::schema_for_kind("Pod");
   tests::JsonGenerator generator(20'240'607);
   int injected = 0;
@@ -65,10 +65,10 @@ TEST_CASE("render: all forms agree on generated Pods, and removal undoes them", 
       continue;
     }
     ++injected;
-    INFO(codec::write_json(pod));
+    INFO(base::write_json(pod));
     const Json patched = patched_object(pod, decision.plan);
 
-    const Json operations = codec::read_json(json_patch(facts.value(), decision.plan)).value();
+    const Json operations = base::read_json(json_patch(facts.value(), decision.plan)).value();
     CHECK(base::same(patch::apply_json_patch(pod, operations).value(), patched));
 
     const Json merge = strategic_patch(pod, patched, "Pod").value();
@@ -81,7 +81,7 @@ TEST_CASE("render: all forms agree on generated Pods, and removal undoes them", 
     REQUIRE(status.has_value());
     CHECK(base::same(without_injection(patched, *status, policy), pod));
 
-    PodFacts from_tape = codec::read_review(review_of(pod)).value().pod.value();
+    PodFacts from_tape = admission::read_review(review_of(pod)).value().pod.value();
     CHECK(from_tape == facts.value());
   }
   CHECK(injected > 100);

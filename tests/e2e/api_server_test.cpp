@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/eventually.h"
 
 namespace injector::tests {
@@ -37,7 +37,7 @@ ApiServer::Response first_line(ApiServer::Response response) {
 
 base::Json json_of(const ApiServer::Response& response) {
   INFO(response.body);
-  auto parsed = codec::read_json(response.body);
+  auto parsed = base::read_json(response.body);
   REQUIRE(parsed.has_value());
   return std::move(parsed).value();
 }

@@ -14,7 +14,7 @@
 #include <httplib.h>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/api_server.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
@@ -30,7 +30,7 @@ inline ApiServer& server() {
 }
 
 inline base::Json json(const std::string& text) {
-  auto parsed = codec::read_json(text);
+  auto parsed = base::read_json(text);
   if (!parsed) {
     FAIL(parsed.error().message << ": " << text);
   }

@@ -15,8 +15,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/log.h"
-#include "codec/json.h"
 #include "kube/config.h"
 #include "kube/lease_client.h"
 #include "kube/resource_client.h"

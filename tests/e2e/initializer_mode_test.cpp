@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 #include <httplib.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
@@ -34,7 +34,7 @@ constexpr const char* kSidecar =
     "volumes: [{name: conf, configMap: {name: envoy}}]\n";
 
 Json json(const std::string& text) {
-  return codec::read_json(text).value();
+  return base::read_json(text).value();
 }
 
 Json pod(const std::string& name, bool asks = true) {
@@ -116,8 +116,8 @@ class Creator {
 
   Reply create(const Json& pod, const std::string& query = "?timeout=300s") {
     const std::string path = "/api/v1/namespaces/shop/pods" + query;
-    const auto result = client_.Post(path.c_str(), codec::write_json(pod), "application/json");
-    return result ? Reply{result->status, codec::read_json(result->body).value()} : Reply{};
+    const auto result = client_.Post(path.c_str(), base::write_json(pod), "application/json");
+    return result ? Reply{result->status, base::read_json(result->body).value()} : Reply{};
   }
 
  private:

@@ -72,7 +72,7 @@ class Intruder {
 
  private:
   void serve(const FakeApi::Request& request, FakeApi::Peer& peer) {
-    const Json review = codec::read_json(request.body).value();
+    const Json review = base::read_json(request.body).value();
     called_ = true;
     const bool loop = base::text_of(base::find(review, "request", "options", "fieldManager")) ==
                       "envoy-initializer";

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/free_port.h"
 #include "tests/support/manifests.h"
 
@@ -72,7 +72,7 @@ std::string path_of(const Json& object) {
 }
 
 void must_create(const Json& object) {
-  const auto response = server().request("POST", collection(object), codec::write_json(object));
+  const auto response = server().request("POST", collection(object), base::write_json(object));
   INFO(kind_of(object) << " " << name_of(object) << ": " << response.body);
   REQUIRE(response.status == 201);
 }
@@ -87,7 +87,7 @@ Json get(const std::string& path) {
   const auto response = server().request("GET", path);
   INFO(path << ": " << response.body);
   REQUIRE(response.status == 200);
-  return codec::read_json(response.body).value();
+  return base::read_json(response.body).value();
 }
 
 bool exists(const std::string& path) {
@@ -160,12 +160,12 @@ Json plain_pod(const std::string& name_space) {
 
 Created create(const Json& pod) {
   const auto response =
-      server().request("POST", collection(pod) + "?dryRun=All", codec::write_json(pod));
+      server().request("POST", collection(pod) + "?dryRun=All", base::write_json(pod));
   Created created{.status = response.status, .message = response.body, .containers = {}};
   if (response.status != 201) {
     return created;
   }
-  const Json stored = codec::read_json(response.body).value();
+  const Json stored = base::read_json(response.body).value();
   for (const Json& container : stored.at("spec").at("containers")) {
     created.containers.emplace_back(base::text_of(base::find(container, "name")));
   }

@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/config.h"
 #include "kube/discovery.h"
 #include "kube/event_sink.h"
@@ -127,7 +127,7 @@ TEST_CASE("kube client: create, get, update, patch and delete one object", "[api
 
   Json made =
       good(client->create_object(all, config_map("one", "1"), {.field_manager = "e2e"}, stop));
-  CHECK(codec::write_json(made).find(R"("manager":"e2e")") != std::string::npos);
+  CHECK(base::write_json(made).find(R"("manager":"e2e")") != std::string::npos);
   CHECK(failure(client->create_object(all, config_map("one", "1"), {}, stop)) ==
         ErrorCode::AlreadyExists);
   const Json stale = made;

@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
-#include "codec/json.h"
-#include "codec/template.h"
+#include "base/json_text.h"
+#include "template/parser.h"
 #include "tests/support/api_server.h"
 #include "tests/support/lint_cases.h"
 
@@ -55,11 +55,11 @@ Json pod_with(const Json& tpl) {
 }
 
 ApiServer::Response dry_run(const Json& tpl) {
-  return server().request("POST", kDryRun, codec::write_json(pod_with(tpl)));
+  return server().request("POST", kDryRun, base::write_json(pod_with(tpl)));
 }
 
 bool passes_linter(const Json& tpl) {
-  return codec::check_template_file(codec::write_json(tpl)).value.has_value();
+  return templates::check_template_file(base::write_json(tpl)).value.has_value();
 }
 
 bool is_refusal(int status) {
@@ -87,14 +87,14 @@ TEST_CASE("lint: what it passes is taken by the API server", "[apiserver]") {
 TEST_CASE("lint: sidecars as they are in use are taken by the API server", "[apiserver]") {
   for (const char* name : {"mesh-proxy", "light-proxy"}) {
     const std::string file = std::string("fixtures/lint/sidecars/") + name + ".yaml";
-    const auto answer = dry_run(codec::read_yaml(read_file(data_path(file))).value().value);
+    const auto answer = dry_run(yaml::read_yaml(read_file(data_path(file))).value().value);
     INFO(name << " " << answer.body);
     CHECK(answer.status == kCreated);
   }
 }
 
 TEST_CASE("lint: the built-in template is taken by the API server", "[apiserver]") {
-  const Json tpl = codec::read_yaml(codec::default_template_text()).value().value;
+  const Json tpl = yaml::read_yaml(templates::default_template_text()).value().value;
   const auto answer = dry_run(tpl);
   INFO(answer.body);
   CHECK(answer.status == kCreated);

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/api_server.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
@@ -38,7 +38,7 @@ void make_namespace(const std::string& name) {
 }
 
 Json json(const std::string& text) {
-  return codec::read_json(text).value();
+  return base::read_json(text).value();
 }
 
 Json asking_pod(const std::string& name) {

@@ -11,14 +11,14 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "app/certificate_keeper.h"
 #include "base/base64.h"
 #include "base/json.h"
-#include "codec/json.h"
-#include "codec/template.h"
+#include "base/json_text.h"
+#include "cluster/certificate_keeper.h"
 #include "kube/config.h"
 #include "kube/rest_client.h"
 #include "runtime/sleeper.h"
+#include "template/parser.h"
 #include "tests/support/api_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
@@ -51,7 +51,7 @@ ApiServer& server() {
 }
 
 Json json_of(const ApiServer::Response& response) {
-  auto parsed = codec::read_json(response.body);
+  auto parsed = base::read_json(response.body);
   return parsed ? std::move(parsed).value() : Json();
 }
 
@@ -160,7 +160,7 @@ class Replica {
 
   [[nodiscard]] std::string serving() const { return certificate_->context()->certificate().pem(); }
 
-  [[nodiscard]] const app::CertificateKeeper& keeper() const { return keeper_; }
+  [[nodiscard]] const cluster::CertificateKeeper& keeper() const { return keeper_; }
 
   [[nodiscard]] const LogLines& log() const { return log_; }
 
@@ -171,7 +171,7 @@ class Replica {
   runtime::SteadySleeper sleeper_;
   std::unique_ptr<kube::RestClient> client_;
   std::unique_ptr<tls::ServingCertificate> certificate_;
-  app::CertificateKeeper keeper_;
+  cluster::CertificateKeeper keeper_;
   std::atomic<std::chrono::hours> ahead_;
 };
 
@@ -425,7 +425,7 @@ bool trusted_now(int port) {
 TEST_CASE("manage certs: Pods are created without a failure across two rotations", "[apiserver]") {
   const std::vector<int> ports{free_port(), free_port()};
   const TempDir dir;
-  static_cast<void>(dir.write("template.yaml", codec::default_template_text()));
+  static_cast<void>(dir.write("template.yaml", templates::default_template_text()));
   prepare("rotate", ports);
   const Webhook first("rotate", ports[0], dir);
   const Webhook second("rotate", ports[1], dir);

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/e2e/installation.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
@@ -42,7 +42,7 @@ void check_accepted(const std::string& what, const std::vector<Json>& objects) {
   CHECK(!objects.empty());
   for (const Json& object : objects) {
     const auto response =
-        server().request("POST", collection(object) + "?dryRun=All", codec::write_json(object));
+        server().request("POST", collection(object) + "?dryRun=All", base::write_json(object));
     INFO(what << ": " << kind_of(object) << " " << name_of(object) << ": " << response.body);
     CHECK(accepted(response, object));
   }
@@ -107,7 +107,7 @@ TEST_CASE("manifests: the roles allow the ConfigMaps, the Secret and the webhook
                           R"({"metadata":{"name":"envoy-initializer-last-good"}})") == 201);
   // A template is tried with a Pod of our own namespace.
   CHECK(status_as_account("POST", space + "/pods?dryRun=All",
-                          codec::write_json(plain_pod("envoy-initializer"))) == 201);
+                          base::write_json(plain_pod("envoy-initializer"))) == 201);
 }
 
 TEST_CASE("manifests: the roles allow nothing else", "[apiserver]") {
@@ -126,7 +126,7 @@ TEST_CASE("manifests: the roles allow nothing else", "[apiserver]") {
   CHECK(status_as_account("DELETE", space + "/secrets/envoy-initializer-tls") == 403);
   CHECK(status_as_account("GET", space + "/pods") == 403);
   CHECK(status_as_account("POST", "/api/v1/namespaces/default/pods?dryRun=All",
-                          codec::write_json(plain_pod())) == 403);
+                          base::write_json(plain_pod())) == 403);
 }
 
 // The example Pod, which asks by annotation, asks by label as well: the server is before 1.30.
@@ -180,7 +180,7 @@ TEST_CASE("manifests: applied, with the Deployment's arguments and roles, they i
   REQUIRE(webhook.running());
 
   const Json refused = conflicting_pod();
-  CHECK(server().request("POST", collection(refused), codec::write_json(refused)).status == 422);
+  CHECK(server().request("POST", collection(refused), base::write_json(refused)).status == 422);
   CHECK(eventually([] { return has_event("VolumeConflict", "web-5d4f"); }));
 
   CHECK(webhook.stop() == 0);
@@ -191,9 +191,9 @@ TEST_CASE("manifests: applied, with the Deployment's arguments and roles, they i
 
 // As in the Pod, whose namespace is the one that leases are in.
 std::string kubeconfig_in_our_namespace(const TempDir& dir, const std::string& user) {
-  Json config = codec::read_yaml(read_file(server().kubeconfig_of(user))).value().value;
+  Json config = yaml::read_yaml(read_file(server().kubeconfig_of(user))).value().value;
   config["contexts"][0]["context"]["namespace"] = "envoy-initializer";
-  return dir.write("kubeconfig", codec::write_json(config));
+  return dir.write("kubeconfig", base::write_json(config));
 }
 
 std::vector<std::string> loop_command(const TempDir& dir, const std::string& component,
@@ -207,7 +207,7 @@ std::vector<std::string> loop_command(const TempDir& dir, const std::string& com
 
 std::size_t containers_of_stored(const Json& deployment) {
   const auto response = server().request("GET", path_of(deployment));
-  const auto stored = codec::read_json(response.body);
+  const auto stored = base::read_json(response.body);
   const Json* spec = stored ? pod_spec(stored.value()) : nullptr;
   const Json* containers = spec == nullptr ? nullptr : base::find(*spec, "containers");
   return containers == nullptr ? 0 : containers->size();
@@ -271,7 +271,7 @@ std::string with_eviction(const std::string& rbac) {
 TEST_CASE("manifests: the commented rules of components/repair are what evicting takes",
           "[apiserver]") {
   const std::string pods = "/api/v1/namespaces/default/pods";
-  const std::string pod = codec::write_json(manifest("examples/pod.yaml", "Pod"));
+  const std::string pod = base::write_json(manifest("examples/pod.yaml", "Pod"));
   const std::string turns = std::string(kOurConfigMaps) + "/envoy-initializer-evictions";
   const auto status_of = [&](const std::string& method, const std::string& path,
                              const std::string& body) {
@@ -299,9 +299,9 @@ bool allowed(const std::string& verb, const std::string& resource) {
                       {"resourceAttributes",
                        {{"namespace", "default"}, {"verb", verb}, {"resource", resource}}}}}};
   const auto response = server().request(
-      "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", codec::write_json(review));
+      "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", base::write_json(review));
   REQUIRE(response.status == 201);
-  return codec::read_json(response.body).value().at("status").at("allowed").get<bool>();
+  return base::read_json(response.body).value().at("status").at("allowed").get<bool>();
 }
 
 TEST_CASE("manifests: the roles of initializer/ are what that mode takes, and no more",

@@ -16,7 +16,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/api_server.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
@@ -33,7 +33,7 @@ using Networks = std::map<std::string, Json>;  // Specs by name.
 constexpr const char* kGroup = "/apis/samplecrd.k8s.io/v1";
 
 Json json(const std::string& text) {
-  auto parsed = codec::read_json(text);
+  auto parsed = base::read_json(text);
   if (!parsed) {
     FAIL(parsed.error().message << ": " << text);
   }

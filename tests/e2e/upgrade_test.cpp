@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/e2e/installation.h"
 #include "tests/support/eventually.h"
 #include "tests/support/manifests.h"

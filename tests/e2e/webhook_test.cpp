@@ -14,7 +14,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/api_server.h"
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
@@ -44,7 +44,7 @@ std::string file(const TempDir& dir, const std::string& name) {
 }
 
 Json parse(const std::string& text) {
-  return codec::read_json(text).value();
+  return base::read_json(text).value();
 }
 
 Json must(const ApiServer::Response& response) {
@@ -55,10 +55,10 @@ Json must(const ApiServer::Response& response) {
 }
 
 std::string config_map_of(const std::string& tpl) {
-  return codec::write_json(Json({{"apiVersion", "v1"},
-                                 {"kind", "ConfigMap"},
-                                 {"metadata", {{"name", "envoy-initializer"}}},
-                                 {"data", {{"config", tpl}}}}));
+  return base::write_json(Json({{"apiVersion", "v1"},
+                                {"kind", "ConfigMap"},
+                                {"metadata", {{"name", "envoy-initializer"}}},
+                                {"data", {{"config", tpl}}}}));
 }
 
 std::string config_map(const std::string& image) {
@@ -147,11 +147,11 @@ class Webhook {
   void register_validation() {
     must(server().request(
         "POST", configurations("validating"),
-        codec::write_json(Json({{"apiVersion", "admissionregistration.k8s.io/v1"},
-                                {"kind", "ValidatingWebhookConfiguration"},
-                                {"metadata", {{"name", name_}}},
-                                {"webhooks", Json::array({entry("/validate", "configmaps",
-                                                                {"CREATE", "UPDATE"})})}}))));
+        base::write_json(Json({{"apiVersion", "admissionregistration.k8s.io/v1"},
+                               {"kind", "ValidatingWebhookConfiguration"},
+                               {"metadata", {{"name", name_}}},
+                               {"webhooks", Json::array({entry("/validate", "configmaps",
+                                                               {"CREATE", "UPDATE"})})}}))));
   }
 
   // A page of the admin port; empty if nobody answers.
@@ -178,7 +178,7 @@ class Webhook {
           {{"name", pod}, {"annotations", {{"initializer.kubernetes.io/envoy", "true"}}}}},
          {"spec", {{"containers", {{{"name", "app"}, {"image", "nginx"}}}}}}});
     const auto response =
-        server().request("POST", std::string(kPods) + "?dryRun=All", codec::write_json(object));
+        server().request("POST", std::string(kPods) + "?dryRun=All", base::write_json(object));
     if (response.status != 201) {
       return {};
     }
@@ -217,7 +217,7 @@ class Webhook {
   void register_webhook() {
     must(server().request(
         "POST", configurations("mutating"),
-        codec::write_json(
+        base::write_json(
             Json({{"apiVersion", "admissionregistration.k8s.io/v1"},
                   {"kind", "MutatingWebhookConfiguration"},
                   {"metadata", {{"name", name_}}},
@@ -291,7 +291,7 @@ constexpr const char* kPlainPod = R"({"apiVersion":"v1","kind":"Pod","metadata":
 std::size_t containers_of_plain_pod(const std::string& name_space) {
   const auto created =
       server().request("POST", "/api/v1/namespaces/" + name_space + "/pods?dryRun=All", kPlainPod);
-  const auto pod = codec::read_json(created.body);
+  const auto pod = base::read_json(created.body);
   const Json* list = pod ? base::find(pod.value(), "spec", "containers") : nullptr;
   return list == nullptr ? 0 : list->size();
 }
@@ -459,13 +459,13 @@ TEST_CASE("webhook: a Pod with a clashing volume is denied with the way out", "[
   const std::string path = "/api/v1/namespaces/default/configmaps/envoy-initializer";
   must(server().request(
       "PUT", path,
-      codec::write_json(Json({{"apiVersion", "v1"},
-                              {"kind", "ConfigMap"},
-                              {"metadata", {{"name", "envoy-initializer"}}},
-                              {"data",
-                               {{"config",
-                                 "containers:\n- {name: envoy, image: 'envoy:volume'}\nvolumes:\n"
-                                 "- {name: envoy-conf, configMap: {name: envoy}}\n"}}}}))));
+      base::write_json(Json({{"apiVersion", "v1"},
+                             {"kind", "ConfigMap"},
+                             {"metadata", {{"name", "envoy-initializer"}}},
+                             {"data",
+                              {{"config",
+                                "containers:\n- {name: envoy, image: 'envoy:volume'}\nvolumes:\n"
+                                "- {name: envoy-conf, configMap: {name: envoy}}\n"}}}}))));
   REQUIRE(eventually([] { return Webhook::injected_image("clash") == "envoy:volume"; }));
   const auto denied = server().request("POST", kPods, R"({"apiVersion":"v1","kind":"Pod",
     "metadata":{"name":"clash","annotations":{"initializer.kubernetes.io/envoy":"true"}},

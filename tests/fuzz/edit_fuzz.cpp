@@ -6,12 +6,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "codec/yaml.h"
-#include "codec/yaml_edit.h"
+#include "yaml/edit.h"
+#include "yaml/yaml.h"
 
 namespace {
 
-namespace codec = injector::codec;
+namespace base = injector::base;
+namespace yaml = injector::yaml;
 using injector::base::Json;
 
 void require(bool claim) {
@@ -24,20 +25,20 @@ void require(bool claim) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
-  const auto source = codec::read_yaml_with_marks(text);
+  const auto source = yaml::read_yaml_with_marks(text);
   if (!source || !source.value().value.is_object() || source.value().value.contains("fuzz/added")) {
     return 0;
   }
   Json after = source.value().value;
   after["fuzz/added"] = Json::array({Json::object({{"name", "x"}})});
-  const auto edited = codec::edit_yaml(text, source.value(), after);
+  const auto edited = yaml::edit_yaml(text, source.value(), after);
   if (!edited) {
     return 0;
   }
-  const auto again = codec::read_yaml_with_marks(*edited);
+  const auto again = yaml::read_yaml_with_marks(*edited);
   require(again.has_value());
   require(injector::base::same(again.value().value, after));
-  const auto back = codec::edit_yaml(*edited, again.value(), source.value().value);
+  const auto back = yaml::edit_yaml(*edited, again.value(), source.value().value);
   require(!back || *back == text);
   return 0;
 }

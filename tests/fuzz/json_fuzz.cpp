@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 
 namespace {
 
-namespace codec = injector::codec;
+namespace base = injector::base;
 
 void require(bool claim) {
   if (!claim) {
@@ -20,7 +20,7 @@ void require(bool claim) {
 }
 
 void check_reads_back(const injector::base::Json& value, const std::string& written) {
-  const auto read = codec::read_json(written);
+  const auto read = base::read_json(written);
   require(read.has_value());
   require(injector::base::same(read.value(), value));
 }
@@ -29,10 +29,10 @@ void check_reads_back(const injector::base::Json& value, const std::string& writ
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
-  const auto value = codec::read_json(text);
+  const auto value = base::read_json(text);
   if (value) {
-    check_reads_back(value.value(), codec::write_json(value.value()));
-    check_reads_back(value.value(), codec::write_json_pretty(value.value()));
+    check_reads_back(value.value(), base::write_json(value.value()));
+    check_reads_back(value.value(), base::write_json_pretty(value.value()));
   }
   return 0;
 }

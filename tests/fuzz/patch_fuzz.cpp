@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "patch/json_patch.h"
 #include "patch/merge_patch.h"
 #include "patch/schema.h"
@@ -14,7 +14,7 @@
 
 namespace {
 
-namespace codec = injector::codec;
+namespace base = injector::base;
 namespace patch = injector::patch;
 using injector::base::Json;
 
@@ -48,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (newline == std::string::npos) {
     return 0;
   }
-  const auto one = codec::read_json(std::string_view(text).substr(0, newline));
-  const auto two = codec::read_json(std::string_view(text).substr(newline + 1));
+  const auto one = base::read_json(std::string_view(text).substr(0, newline));
+  const auto two = base::read_json(std::string_view(text).substr(newline + 1));
   if (one && two) {
     check(one.value(), two.value());
   }

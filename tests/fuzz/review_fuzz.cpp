@@ -8,16 +8,17 @@
 
 #include <prometheus/registry.h>
 
+#include "admission/admission.h"
 #include "base/base64.h"
-#include "codec/json.h"
-#include "codec/template_store.h"
+#include "base/json_text.h"
 #include "patch/json_patch.h"
-#include "webhook/admission.h"
+#include "template/store.h"
 
 namespace {
 
-namespace codec = injector::codec;
-namespace webhook = injector::webhook;
+namespace admission = injector::admission;
+namespace base = injector::base;
+namespace templates = injector::templates;
 using injector::base::Json;
 
 void require(bool claim) {
@@ -28,14 +29,14 @@ void require(bool claim) {
 
 struct Handler {
   Handler() {
-    static_cast<void>(templates.update(codec::default_template_text(), "built-in template"));
+    static_cast<void>(templates.update(templates::default_template_text(), "built-in template"));
   }
 
   injector::base::Logger log = injector::base::Logger::silent();
-  codec::TemplateStore templates{log};
+  templates::TemplateStore templates{log};
   prometheus::Registry registry;
-  webhook::AdmissionMetrics metrics{registry};
-  webhook::Admission admission{{templates}, metrics, log};
+  admission::AdmissionMetrics metrics{registry};
+  admission::Admission admission{{templates}, metrics, log};
 };
 
 }  // namespace
@@ -43,20 +44,20 @@ struct Handler {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Handler kHandler;
   const std::string text(data, data + size);
-  const webhook::HttpReply reply = kHandler.admission.answer(text);
+  const admission::HttpReply reply = kHandler.admission.answer(text);
   if (reply.status != 200) {
     return 0;
   }
-  const auto answer = codec::read_json(reply.body);
+  const auto answer = base::read_json(reply.body);
   require(answer.has_value());
   const Json* patch = injector::base::find(answer.value(), "response", "patch");
-  const auto review = codec::read_json(text);
+  const auto review = base::read_json(text);
   const Json* pod = review ? injector::base::find(review.value(), "request", "object") : nullptr;
   if (patch == nullptr || pod == nullptr) {
     return 0;
   }
   const auto operations =
-      codec::read_json(injector::base::base64_decode(patch->get<std::string>()).value());
+      base::read_json(injector::base::base64_decode(patch->get<std::string>()).value());
   require(operations.has_value());
   require(operations.value().is_array());
   return 0;

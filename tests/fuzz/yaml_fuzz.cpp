@@ -8,12 +8,13 @@
 #include <string>
 
 #include "base/json.h"
-#include "codec/document_stream.h"
-#include "codec/yaml.h"
+#include "yaml/document_stream.h"
+#include "yaml/yaml.h"
 
 namespace {
 
-namespace codec = injector::codec;
+namespace base = injector::base;
+namespace yaml = injector::yaml;
 
 void require(bool claim) {
   if (!claim) {
@@ -22,8 +23,8 @@ void require(bool claim) {
 }
 
 void check_round_trip(const std::string& text) {
-  const auto first = codec::read_yaml_with_marks(text);
-  require(first.has_value() == codec::read_yaml(text).has_value());
+  const auto first = yaml::read_yaml_with_marks(text);
+  require(first.has_value() == yaml::read_yaml(text).has_value());
   if (!first) {
     require(first.error().message.starts_with("line "));
     return;
@@ -31,15 +32,15 @@ void check_round_trip(const std::string& text) {
   for (const auto& [pointer, node] : first.value().nodes) {
     require(node.value_offset <= text.size() && node.key_offset <= text.size());
   }
-  const std::string written = codec::write_yaml(first.value().value);
-  const auto second = codec::read_yaml(written);
+  const std::string written = yaml::write_yaml(first.value().value);
+  const auto second = yaml::read_yaml(written);
   require(second.has_value());
   require(injector::base::same(second.value().value, first.value().value));
 }
 
 void check_stream(const std::string& text) {
   std::istringstream in(text);
-  codec::DocumentStream stream(in);
+  yaml::DocumentStream stream(in);
   std::string joined;
   while (const auto document = stream.next().value()) {
     require(!document->text.empty());

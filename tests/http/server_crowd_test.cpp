@@ -12,10 +12,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "http/cpus.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_server.h"
-
-#include "http/cpus.h"
 
 namespace injector::tests {
 namespace {

@@ -11,9 +11,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/test_server.h"
-
 #include "http/listener.h"
+#include "tests/support/test_server.h"
 
 namespace injector::tests {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/exec_credential.h"
 #include "kube/time_text.h"
 #include "tests/support/eventually.h"
@@ -130,7 +130,7 @@ TEST_CASE("exec plugin: it is told who asks, and runs once until its token expir
   const auto source = make_credentials(auth_of(exec), {.calendar = [&] { return now; }});
   CHECK(header(*source) == "Bearer run1-argenv");
   CHECK(header(*source) == "Bearer run1-argenv");
-  const auto info = codec::read_json(text_of(dir.file("info")));
+  const auto info = base::read_json(text_of(dir.file("info")));
   REQUIRE(info.has_value());
   CHECK(base::text_of(base::find(info.value(), "kind")) == "ExecCredential");
   CHECK(base::text_of(base::find(info.value(), "apiVersion")) == kExecV1);

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "kube/discovery.h"
 #include "kube/event_sink.h"
 #include "kube/lease_client.h"
@@ -317,9 +317,9 @@ TEST_CASE("lease client: a lease is written with microseconds and under its vers
           "leaseDurationSeconds":15,"acquireTime":"2026-01-02T03:04:05.000001Z",
           "renewTime":null,"leaseTransitions":2}})");
     } else {
-      auto body = codec::read_json(request.body).value();
+      auto body = base::read_json(request.body).value();
       body["metadata"]["resourceVersion"] = "6";
-      peer.respond(200, codec::write_json(body));
+      peer.respond(200, base::write_json(body));
     }
   });
   const auto client = client_of(api);

@@ -16,7 +16,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/temp_dir.h"
 
@@ -100,7 +100,7 @@ TEST_CASE("rest client: each verb sends what the API expects", "[kube]") {
   CHECK(requests[1].method == "POST");
   CHECK(requests[1].target == collection + "?a=b&dryRun=All&fieldManager=me%20%26%20you");
   CHECK(requests[1].header("content-type") == "application/json");
-  CHECK(codec::read_json(requests[1].body).value() == named("web"));
+  CHECK(base::read_json(requests[1].body).value() == named("web"));
   CHECK(requests[2].method == "PUT");
   CHECK(requests[3].method == "PATCH");
   CHECK(requests[3].header("content-type") == "application/strategic-merge-patch+json");
@@ -297,7 +297,7 @@ TEST_CASE("rest client: answers in every framing are understood", "[kube]") {
     CAPTURE(name);
     const auto answer = client->get({kPods, "default", name, {}}, {});
     REQUIRE(answer.has_value());
-    CHECK(codec::write_json(answer.value()) == body);
+    CHECK(base::write_json(answer.value()) == body);
   }
 }
 
@@ -485,7 +485,7 @@ TEST_CASE("rest client: a list is read in pages and its items get their type", "
   std::string seen;
   const auto done = client->for_each({kDeployments, {}, {}, {}}, {{"labelSelector", "a=b"}},
                                      [&](const Json& object) {
-                                       seen += codec::write_json(object);
+                                       seen += base::write_json(object);
                                        return true;
                                      },
                                      {});

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/fake_api.h"
 
 namespace injector::kube {
@@ -54,7 +54,7 @@ TEST_CASE("write status: merges into the subresource of the version that was see
   CHECK(request.target == "/apis/apps/v1/namespaces/ns/deployments/web/status");
   CHECK(request.header("content-type") == "application/merge-patch+json");
   CHECK(base::same(
-      codec::read_json(request.body).value(),
+      base::read_json(request.body).value(),
       {{"metadata", {{"uid", "u1"}, {"resourceVersion", "7"}}}, {"status", {{"phase", "Ready"}}}}));
 }
 

@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
-#include "codec/template.h"
+#include "base/json_text.h"
+#include "template/parser.h"
 #include "tests/support/child_process.h"
 #include "tests/support/temp_dir.h"
 
@@ -100,7 +100,7 @@ TEST_CASE("manifests: the example template is the built-in one", "[manifests]") 
   const Json map = manifest("examples/template.yaml", "ConfigMap");
   CHECK(base::text_of(base::find(map, "metadata", "name")) == "envoy-initializer");
   CHECK(base::text_of(base::find(map, "metadata", "namespace")) == "envoy-initializer");
-  CHECK(base::text_of(base::find(map, "data", "config")) == codec::default_template_text());
+  CHECK(base::text_of(base::find(map, "data", "config")) == templates::default_template_text());
 }
 
 TEST_CASE("manifests: the original example is the tutorial's template", "[manifests]") {
@@ -114,7 +114,7 @@ TEST_CASE("manifests: the original Envoy's configuration is JSON with the v1 sec
           "[manifests]") {
   const Json map = manifest("examples/original/envoy.yaml", "ConfigMap");
   CHECK(base::text_of(base::find(map, "metadata", "name")) == "envoy");
-  const auto config = codec::read_json(base::text_of(base::find(map, "data", "envoy.json")));
+  const auto config = base::read_json(base::text_of(base::find(map, "data", "envoy.json")));
   REQUIRE(config.has_value());
   for (const char* section : {"listeners", "admin", "cluster_manager"}) {
     CHECK(base::find(config.value(), section) != nullptr);

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/child_process.h"
 #include "tests/support/manifests.h"
 #include "tests/support/temp_dir.h"
@@ -156,7 +156,7 @@ TEST_CASE("registration: templates are looked at, and nobody is ever blocked by 
 }
 
 std::vector<std::string> patched_paths(const std::string& file) {
-  const Json patch = codec::read_json(read_file(file)).value();
+  const Json patch = base::read_json(read_file(file)).value();
   std::vector<std::string> paths;
   for (const Json& operation : patch) {
     CHECK(operation.at("value").get<std::string>().size() > 100);

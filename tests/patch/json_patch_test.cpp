@@ -86,7 +86,7 @@ TEST_CASE("json patch: places that are not there are errors", "[patch]") {
        }) {
     INFO(operation);
     Json operations = Json::array();
-    operations.push_back(codec::read_json(operation).value());
+    operations.push_back(base::read_json(operation).value());
     CHECK_FALSE(apply_json_patch(document, operations));
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("json patch: operations of the wrong shape are errors", "[patch]") {
            R"([{"op":"add","path":"/~2","value":1}])",
        }) {
     INFO(operations);
-    CHECK_FALSE(apply_json_patch(R"({"a":1})"_j, codec::read_json(operations).value()));
+    CHECK_FALSE(apply_json_patch(R"({"a":1})"_j, base::read_json(operations).value()));
   }
 }
 
@@ -211,8 +211,8 @@ TEST_CASE("merge patch: the examples of RFC 7386", "[patch]") {
            Case{R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
        }) {
     INFO(each.original << " with " << each.patch);
-    CHECK(shown(apply_merge_patch(codec::read_json(each.original).value(),
-                                  codec::read_json(each.patch).value())) == each.result);
+    CHECK(shown(apply_merge_patch(base::read_json(each.original).value(),
+                                  base::read_json(each.patch).value())) == each.result);
   }
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("strategic apply: an unknown $patch on a map is an error", "[patch]") 
   for (const char* value : {R"("merge")", R"("bogus")", "1", "null"}) {
     INFO(value);
     Json patch = R"({"nodeSelector":{}})"_j;
-    patch["nodeSelector"]["$patch"] = codec::read_json(value).value();
+    patch["nodeSelector"]["$patch"] = base::read_json(value).value();
     CHECK_FALSE(apply_spec(R"({"nodeSelector":{}})"_j, patch));
   }
 }

@@ -229,7 +229,7 @@ TEST_CASE("strategic diff: a document with directives as data gets no duplicate 
       diff(R"({"spec":{"containers":[{"name":"a"}]}})"_j,
            R"({"spec":{"$setElementOrder/containers":1,"containers":[{"name":"b"}]}})"_j);
   REQUIRE(patch.has_value());
-  CHECK(codec::read_json(codec::write_json(patch.value())).value().dump() == patch.value().dump());
+  CHECK(base::read_json(base::write_json(patch.value())).value().dump() == patch.value().dump());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "patch/strategic_merge.h"
 
 namespace injector::patch {
@@ -41,10 +41,10 @@ void compare(const std::string& what, const Result<Json>& got, const Json& vecto
   REQUIRE(expected != nullptr);
   if (!got) {
     FAIL_CHECK(what << ": failed with " << got.error().message << "\nexpected "
-                    << codec::write_json(*expected));
+                    << base::write_json(*expected));
   } else if (!base::same(got.value(), *expected)) {
-    FAIL_CHECK(what << ":\ngot      " << codec::write_json(got.value()) << "\nexpected "
-                    << codec::write_json(*expected));
+    FAIL_CHECK(what << ":\ngot      " << base::write_json(got.value()) << "\nexpected "
+                    << base::write_json(*expected));
   }
 }
 
@@ -80,7 +80,7 @@ std::size_t check_file(const std::string& path) {
     if (line.empty()) {
       continue;
     }
-    const Result<Json> vector = codec::read_json(line);
+    const Result<Json> vector = base::read_json(line);
     REQUIRE(vector.has_value());
     check_vector(vector.value());
     ++checked;

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 struct Bench {
   explicit Bench(Reconcile reconcile, std::size_t workers = 1)
       : controller({"test", workers, {}}, std::move(reconcile),
-                   Ambient{clock, sleeper, log.logger(), 1}),
+                   LoopContext{clock, sleeper, log.logger(), 1}),
         thread([this](const std::stop_token& stop) { controller.run(stop); }) {}
 
   base::SteadyClock clock;

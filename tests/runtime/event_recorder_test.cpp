@@ -226,7 +226,7 @@ TEST_CASE("event recorder: creates, then counts up by patch", "[runtime][threads
   const fakes::ManualClock clock;
   fakes::GateSleeper sleeper;
   FakeSink sink;
-  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
   recorder.record(kPod, EventType::Normal, "Injected", "a");
   recorder.record(kPod, EventType::Normal, "Injected", "a");
   recorder.record(kPod, EventType::Warning, "Injected", "a");
@@ -240,7 +240,7 @@ TEST_CASE("event recorder: a message has at most 1024 bytes, combined or not",
   const fakes::ManualClock clock;
   fakes::GateSleeper sleeper;
   FakeSink sink;
-  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
   for (int count = 0; count < 12; ++count) {
     recorder.record(kPod, EventType::Warning, "Unrecognized",
                     std::to_string(count) + std::string(2'600'000, 'a'));
@@ -261,7 +261,7 @@ TEST_CASE("event recorder: what is about an impossible object is dropped, and co
   prometheus::Registry registry;
   EventRecorderOptions chosen = options();
   chosen.metrics = &registry;
-  EventRecorder recorder(sink, chosen, Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, chosen, LoopContext{clock, sleeper, base::Logger::silent(), 1});
   recorder.record({"v1", "Pod", "ns", std::string(1'000'000, 'a'), "", "", ""}, EventType::Normal,
                   "Injected", "a");
   recorder.record(kPod, EventType::Normal, "Injected", "b");
@@ -282,7 +282,7 @@ TEST_CASE("event recorder: an event that is gone is created anew", "[runtime][th
     return call.starts_with("patch") ? Result<void>(fakes::error(ErrorCode::NotFound))
                                      : Result<void>();
   };
-  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
   recorder.record(kPod, EventType::Normal, "Injected", "a");
   recorder.record(kPod, EventType::Normal, "Injected", "a");
   REQUIRE(sink.wait_for(3));
@@ -307,7 +307,7 @@ TEST_CASE("event recorder: cluster-scoped objects have their events in default",
   fakes::GateSleeper sleeper;
   NamespaceSink sink;
   {
-    EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+    EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
     recorder.record({"v1", "Node", "", "node", "", "", ""}, EventType::Normal, "Ready", "a");
   }
   REQUIRE(sink.name_space == "default node.");
@@ -323,7 +323,7 @@ TEST_CASE("event recorder: nobody answering is tried 12 times, ten seconds apart
                ? Result<void>(fakes::error(ErrorCode::Unavailable))
                : Result<void>();
   };
-  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
   recorder.record(kPod, EventType::Normal, "Injected", "lost");
   recorder.record(kPod, EventType::Normal, "Injected", "next");
   REQUIRE(sink.wait_for(13));
@@ -343,7 +343,7 @@ TEST_CASE("event recorder: a refusal is not tried again", "[runtime][threads]") 
   fakes::GateSleeper sleeper;
   FakeSink sink;
   sink.answer = [code](const std::string&) { return Result<void>(fakes::error(code)); };
-  EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+  EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
   recorder.record(kPod, EventType::Normal, "Injected", "a");
   recorder.record(kPod, EventType::Normal, "Injected", "b");
   REQUIRE(sink.wait_for(2));
@@ -364,7 +364,7 @@ TEST_CASE("event recorder: a full queue drops, counts, and never blocks", "[runt
   EventRecorderOptions chosen = options();
   chosen.queue_limit = 3;
   {
-    EventRecorder recorder(sink, chosen, Ambient{clock, sleeper, base::Logger::silent(), 1});
+    EventRecorder recorder(sink, chosen, LoopContext{clock, sleeper, base::Logger::silent(), 1});
     recorder.record(kPod, EventType::Normal, "Injected", "blocks");
     REQUIRE(sink.wait_for(1));
     for (int count = 0; count < 5; ++count) {
@@ -382,7 +382,7 @@ TEST_CASE("event recorder: destruction writes what is left", "[runtime][threads]
   fakes::GateSleeper sleeper;
   FakeSink sink;
   {
-    EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+    EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
     for (int count = 0; count < 8; ++count) {
       recorder.record(kPod, EventType::Normal, "Injected", std::to_string(count));
     }
@@ -401,7 +401,7 @@ TEST_CASE("event recorder: destruction does not wait for a server that is away",
     return Result<void>(fakes::error(ErrorCode::Unavailable));
   };
   {
-    EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+    EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
     recorder.record(kPod, EventType::Normal, "Injected", "a");
     sleeper.wait_for_sleeper();
     for (int count = 0; count < 5; ++count) {
@@ -416,7 +416,7 @@ TEST_CASE("event recorder: many callers at once lose nothing", "[runtime][thread
   fakes::GateSleeper sleeper;
   FakeSink sink;
   {
-    EventRecorder recorder(sink, options(), Ambient{clock, sleeper, base::Logger::silent(), 1});
+    EventRecorder recorder(sink, options(), LoopContext{clock, sleeper, base::Logger::silent(), 1});
     std::vector<std::jthread> callers;
     for (int caller = 0; caller < 4; ++caller) {
       callers.emplace_back([&recorder, caller] {

@@ -20,8 +20,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "runtime/ambient.h"
 #include "runtime/lister_watcher.h"
+#include "runtime/loop_context.h"
 #include "runtime/object.h"
 #include "runtime/sleeper.h"
 

@@ -33,7 +33,7 @@ using Strings = std::vector<std::string>;
 // run until it is gone.
 struct Bench {
   explicit Bench(InformerOptions options = {})
-      : informer(server, std::move(options), Ambient{clock, sleeper, log.logger(), 3}) {}
+      : informer(server, std::move(options), LoopContext{clock, sleeper, log.logger(), 3}) {}
 
   void start() {
     thread = std::jthread([this](const std::stop_token& stop) { informer.run(stop); });
@@ -239,7 +239,7 @@ TEST_CASE("informer: resync repeats every object with its version", "[runtime][t
   InformerOptions options;
   options.resync_period = 1ms;  // Less than allowed.
   Recorder recorder;
-  Informer informer(server, options, Ambient{clock, sleeper, base::Logger::silent(), 1});
+  Informer informer(server, options, LoopContext{clock, sleeper, base::Logger::silent(), 1});
   informer.add_handler(recorder.handler());
   std::jthread thread([&](const std::stop_token& stop) { informer.run(stop); });
   REQUIRE(recorder.wait_for(1));

@@ -104,7 +104,7 @@ class FakeLease final : public LeaseClient {
 struct Bench {
   explicit Bench(int rounds, LeaderElectionOptions options = {})
       : elector(lease, completed(std::move(options)), callbacks(),
-                Ambient{clock, sleeper, base::Logger::silent(), 5}) {
+                LoopContext{clock, sleeper, base::Logger::silent(), 5}) {
     sleeper.on_sleep = [this, rounds] {
       const int round = static_cast<int>(sleeper.slept().size());
       if (on_round) {
@@ -401,7 +401,7 @@ TEST_CASE("leader election: among several there is never more than one leader",
                            },
                            {},
                            {}},
-                          Ambient{clock, sleeper, base::Logger::silent(), 1});
+                          LoopContext{clock, sleeper, base::Logger::silent(), 1});
     elector.run(leave.get_token());
   };
   {

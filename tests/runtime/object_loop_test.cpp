@@ -27,7 +27,7 @@ struct Bench {
               see(key + (object == nullptr ? " gone" : "@" + object->resource_version));
               return Outcome::done();
             },
-            Ambient{clock, sleeper, base::Logger::silent(), 1}) {}
+            LoopContext{clock, sleeper, base::Logger::silent(), 1}) {}
 
   void start() {
     thread = std::jthread([this](const std::stop_token& stop) { loop.run(stop); });
@@ -171,7 +171,7 @@ TEST_CASE("object loop: one pass tries again, and counts what came to no good en
         }
         return ++slow < 3 ? Outcome::retry("not yet") : Outcome::done();
       },
-      Ambient{clock, sleeper, base::Logger::silent(), 1});
+      LoopContext{clock, sleeper, base::Logger::silent(), 1});
   for (const char* name : {"hopeless", "stubborn", "slow"}) {
     server.create(name);
   }

@@ -31,7 +31,8 @@ using State = Reflector::State;
 // A reflector in front of a scripted server; run() ends where the script does.
 struct Bench {
   explicit Bench(ReflectorOptions options = {})
-      : reflector(server, fifo, std::move(options), Ambient{clock, sleeper, log.logger(), 42}) {}
+      : reflector(server, fifo, std::move(options), LoopContext{clock, sleeper, log.logger(), 42}) {
+  }
 
   void run() { reflector.run(stop.get_token()); }
 

@@ -14,7 +14,7 @@
 #include <httplib.h>
 
 #include "base/json.h"
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "tests/support/free_port.h"
 
 namespace injector::tests {
@@ -97,7 +97,7 @@ httplib::Request make_request(const std::string& method, const std::string& path
 
 /// etcd's JSON gateway writes 64-bit numbers as text.
 std::int64_t revision_in(const std::string& body) {
-  const auto answer = codec::read_json(body);
+  const auto answer = base::read_json(body);
   const std::string_view text =
       answer ? base::text_of(base::find(answer.value(), "header", "revision")) : std::string_view{};
   if (text.empty()) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 #include "patch/merge_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
@@ -313,7 +313,7 @@ Answer InitializerModel::try_patch(const Key& key, std::string_view media_type,
                        "\"\" in the namespace \"" +
                        key.first + "\"");
   }
-  const auto patch = codec::read_json(body);
+  const auto patch = base::read_json(body);
   if (!patch || !patch.value().is_object()) {
     return refusal(400, "BadRequest", "the body is not JSON");
   }

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <utility>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 
 namespace injector::tests {
 namespace {
@@ -19,7 +19,7 @@ constexpr const char* kConfigurations =
     "/apis/admissionregistration.k8s.io/v1alpha1/initializerconfigurations";
 
 void respond(FakeApi::Peer& peer, const Answer& answer) {
-  peer.respond(answer.code, codec::write_json(answer.body), "Content-Type: application/json\r\n");
+  peer.respond(answer.code, base::write_json(answer.body), "Content-Type: application/json\r\n");
 }
 
 const char* name_of(WatchEventType type) {
@@ -145,7 +145,7 @@ std::vector<Json> InitializerServer::events() const {
 void InitializerServer::serve(const FakeApi::Request& request, FakeApi::Peer& peer) {
   const Call call(request);
   if (call.path == kConfigurations && request.method == "POST") {
-    return respond(peer, model_.create_configuration(codec::read_json(request.body).value()));
+    return respond(peer, model_.create_configuration(base::read_json(request.body).value()));
   }
   if (call.path == "/apis/admissionregistration.k8s.io/v1alpha1") {
     return respond(peer, {200, discovery()});
@@ -180,7 +180,7 @@ void InitializerServer::serve_pods(const Call& call, FakeApi::Peer& peer) {
     return call.get("watch").empty() ? respond(peer, model_.list(call.cursor()))
                                      : serve_watch(call, peer);
   }
-  const auto pod = codec::read_json(call.request.body);
+  const auto pod = base::read_json(call.request.body);
   if (call.request.method != "POST" || !pod) {
     return peer.refuse(400, "BadRequest");
   }
@@ -225,7 +225,7 @@ void InitializerServer::serve_watch(const Call& call, FakeApi::Peer& peer) {
   InitializerModel::Cursor cursor = call.cursor();
   while (auto event = model_.next(cursor, deadline, stop_.get_token())) {
     const Json line = {{"type", name_of(event->type)}, {"object", std::move(event->object)}};
-    if (!peer.send_chunk(codec::write_json(line) + "\n")) {
+    if (!peer.send_chunk(base::write_json(line) + "\n")) {
       return peer.cut();
     }
   }
@@ -239,7 +239,7 @@ void InitializerServer::serve_lease(const Call& call, FakeApi::Peer& peer) {
   }
   const base::MutexLock lock(mutex_);
   if (call.request.method == "POST") {
-    lease_ = codec::read_json(call.request.body).value();
+    lease_ = base::read_json(call.request.body).value();
     lease_["metadata"]["resourceVersion"] = "1";
     return respond(peer, {201, lease_});
   }
@@ -249,7 +249,7 @@ void InitializerServer::serve_lease(const Call& call, FakeApi::Peer& peer) {
   if (call.request.method == "PATCH") {
     const std::string version(
         base::text_of(base::find(std::as_const(lease_), "metadata", "resourceVersion")));
-    const Json patch = codec::read_json(call.request.body).value();
+    const Json patch = base::read_json(call.request.body).value();
     if (base::text_of(base::find(patch, "metadata", "resourceVersion")) != version) {
       return peer.refuse(409, "Conflict");
     }
@@ -260,7 +260,7 @@ void InitializerServer::serve_lease(const Call& call, FakeApi::Peer& peer) {
 }
 
 void InitializerServer::take_event(const Call& call, FakeApi::Peer& peer) {
-  auto event = codec::read_json(call.request.body);
+  auto event = base::read_json(call.request.body);
   if (!event) {
     return peer.refuse(400, "BadRequest");
   }

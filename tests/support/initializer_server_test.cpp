@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 #include <httplib.h>
 
-#include "codec/json.h"
+#include "base/json_text.h"
 
 namespace injector::tests {
 namespace {
@@ -43,7 +43,7 @@ class Client {
   Reply get(const std::string& path) { return reply(client_.Get(path.c_str())); }
 
   Reply post(const std::string& path, const Json& body) {
-    return reply(client_.Post(path.c_str(), codec::write_json(body), "application/json"));
+    return reply(client_.Post(path.c_str(), base::write_json(body), "application/json"));
   }
 
   Reply patch(const std::string& path, const std::string& body, const char* type = kStrategic) {
@@ -55,7 +55,7 @@ class Client {
  private:
   static Reply reply(const httplib::Result& result) {
     REQUIRE(result);
-    return {result->status, codec::read_json(result->body).value()};
+    return {result->status, base::read_json(result->body).value()};
   }
 
   httplib::Client client_;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "codec/yaml.h"
 #include "tests/support/files.h"
+#include "yaml/yaml.h"
 
 namespace injector::tests {
 
@@ -51,7 +51,7 @@ inline LintCase lint_case(const base::Json& changes) {
 /// faulty.yaml or good.yaml.
 inline std::vector<LintCase> lint_cases(const std::string& file) {
   const std::string text = read_file(data_path("fixtures/lint/" + file));
-  const base::Json changes = codec::read_yaml(text).value().value;
+  const base::Json changes = yaml::read_yaml(text).value().value;
   std::vector<LintCase> cases;
   for (const base::Json& change : changes) {
     cases.push_back(lint_case(change));

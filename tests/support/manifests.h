@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "codec/document_stream.h"
-#include "codec/yaml.h"
 #include "tests/support/files.h"
+#include "yaml/document_stream.h"
+#include "yaml/yaml.h"
 
 namespace injector::tests {
 
@@ -24,7 +24,7 @@ inline std::string manifest_path(const std::string& path) {
 /// The objects of a stream of YAML documents. Throws std::runtime_error where it is not YAML.
 inline std::vector<base::Json> objects_of(const std::string& text) {
   std::istringstream stream{text};
-  codec::DocumentStream documents(stream);
+  yaml::DocumentStream documents(stream);
   std::vector<base::Json> objects;
   while (true) {
     auto raw = documents.next();
@@ -34,7 +34,7 @@ inline std::vector<base::Json> objects_of(const std::string& text) {
     if (!raw.value()) {
       return objects;
     }
-    auto document = codec::read_yaml(raw.value()->text, raw.value()->first_line);
+    auto document = yaml::read_yaml(raw.value()->text, raw.value()->first_line);
     if (!document) {
       throw std::runtime_error(document.error().message);
     }

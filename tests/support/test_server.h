@@ -11,12 +11,11 @@
 #include <catch2/catch.hpp>
 
 #include "base/log.h"
+#include "http/server.h"
 #include "tests/support/test_certificates.h"
 #include "tests/support/tls_client.h"
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
-
-#include "http/server.h"
 
 namespace injector::tests {
 

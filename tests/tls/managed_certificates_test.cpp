@@ -16,8 +16,9 @@ constexpr auto kLifetime = 90h;
 
 const ManagedSettings kSettings{service_names("injector", "mesh"), kLifetime};
 
-CertificatePlan plan(const Situation& situation, const ManagedSettings& settings = kSettings) {
-  auto made = plan_certificates(settings, situation);
+CertificatePlan plan(const CertificateFacts& certificate_facts,
+                     const ManagedSettings& settings = kSettings) {
+  auto made = plan_certificates(settings, certificate_facts);
   if (!made) {
     FAIL(made.error().message);
   }
@@ -29,7 +30,7 @@ CertificatePlan first_start() {
 }
 
 /// A replica that agrees with the Secret and whose bundle has arrived everywhere.
-Situation at_rest(const CertificatePlan& before, SystemTime now) {
+CertificateFacts at_rest(const CertificatePlan& before, SystemTime now) {
   return {.now = now,
           .stored = before.content,
           .remembered = before.content,
@@ -115,7 +116,7 @@ TEST_CASE("managed certificates: a rotation publishes the CA before it is served
   CHECK(same(published.serving, before.serving));
   CHECK(published.content.tls_key == before.content.tls_key);
 
-  Situation waiting = at_rest(published, due + 1s);
+  CertificateFacts waiting = at_rest(published, due + 1s);
   waiting.settled = before.authorities;  // The new one is too young.
   CHECK(plan(waiting).changes.empty());
 
@@ -151,7 +152,7 @@ TEST_CASE("managed certificates: after a long sleep everything is made anew", "[
 
 TEST_CASE("managed certificates: a CA that cannot be published serves when it must", "[tls]") {
   const CertificatePlan before = first_start();
-  Situation stuck = at_rest(plan(at_rest(before, kStart + 60h)), kStart + kLifetime + 1s);
+  CertificateFacts stuck = at_rest(plan(at_rest(before, kStart + 60h)), kStart + kLifetime + 1s);
   stuck.settled.clear();
   const CertificatePlan made = plan(stuck);
   check_consistent(made, stuck.now);
@@ -160,7 +161,7 @@ TEST_CASE("managed certificates: a CA that cannot be published serves when it mu
 
 TEST_CASE("managed certificates: a deleted Secret comes back as it was", "[tls]") {
   const CertificatePlan before = first_start();
-  Situation gone = at_rest(before, kStart + 1h);
+  CertificateFacts gone = at_rest(before, kStart + 1h);
   gone.stored.reset();
   const CertificatePlan made = plan(gone);
   CHECK_FALSE(made.changes.empty());
@@ -208,9 +209,9 @@ TEST_CASE("managed certificates: broken content is put back by who remembers it"
   const CertificatePlan before = first_start();
   const int way = GENERATE(range(0, 9));
   CAPTURE(way);
-  Situation situation = at_rest(before, kStart + 1h);
-  situation.stored = broken(before, way);
-  const CertificatePlan made = plan(situation);
+  CertificateFacts certificate_facts = at_rest(before, kStart + 1h);
+  certificate_facts.stored = broken(before, way);
+  const CertificatePlan made = plan(certificate_facts);
   CHECK_FALSE(made.changes.empty());
   CHECK(made.content == before.content);
 }
@@ -241,7 +242,8 @@ TEST_CASE("managed certificates: only the serving part is made anew if only it i
 TEST_CASE("managed certificates: a CA that others serve under survives a repair", "[tls]") {
   const CertificatePlan before = first_start();
   const CertificatePlan newer = plan(at_rest(before, kStart + 60h));
-  Situation late = at_rest(before, kStart + 60h);  // Remembers the state before the rotation.
+  CertificateFacts late =
+      at_rest(before, kStart + 60h);  // Remembers the state before the rotation.
   late.stored = broken(newer, 5);
   late.trusted = newer.authorities;
   const CertificatePlan made = plan(late);
@@ -254,10 +256,10 @@ TEST_CASE("managed certificates: what a replica serves stays trusted in a foreig
           "[tls]") {
   const CertificatePlan mine = first_start();
   const CertificatePlan theirs = first_start();
-  Situation situation = at_rest(mine, kStart + 1h);
-  situation.stored = theirs.content;
-  const CertificatePlan made = plan(situation);
-  check_consistent(made, situation.now);
+  CertificateFacts certificate_facts = at_rest(mine, kStart + 1h);
+  certificate_facts.stored = theirs.content;
+  const CertificatePlan made = plan(certificate_facts);
+  check_consistent(made, certificate_facts.now);
   REQUIRE(made.authorities.size() == 2);
   CHECK(same(made.authorities[0], theirs.authorities[0]));
   CHECK(same(made.authorities[1], mine.authorities[0]));
@@ -275,9 +277,9 @@ TEST_CASE("managed certificates: replicas with different names come to rest", "[
 
 TEST_CASE("managed certificates: a missing name waits until its CA has arrived", "[tls]") {
   const CertificatePlan first = first_start();
-  Situation situation = at_rest(first, kStart + 1s);
-  situation.settled.clear();
-  CHECK(plan(situation, {{"other"}, kLifetime}).changes.empty());
+  CertificateFacts certificate_facts = at_rest(first, kStart + 1s);
+  certificate_facts.settled.clear();
+  CHECK(plan(certificate_facts, {{"other"}, kLifetime}).changes.empty());
 }
 
 TEST_CASE("managed certificates: the bundle is bounded", "[tls]") {

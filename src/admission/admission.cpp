@@ -1,0 +1,237 @@
+#include "admission/admission.h"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "core/inject.h"
+#include "core/opt_in.h"
+#include "core/render.h"
+
+namespace injector::admission {
+namespace {
+
+using core::Decision;
+using core::Outcome;
+using core::Reason;
+using SteadyTime = std::chrono::steady_clock;
+
+constexpr int kBadRequest = 400;
+constexpr int kUnprocessable = 422;
+constexpr int kTooManyRequests = 429;
+constexpr int kUnavailable = 503;
+
+// Reviews of ordinary Pods have a few kilobytes.
+constexpr std::size_t kLargeReview = std::size_t{64} << 10U;
+constexpr std::size_t kLargeBytesAtOnce = std::size_t{2} << 20U;
+constexpr std::chrono::seconds kTurnPatience{2};
+
+HttpReply plain_text(int status, std::string_view text) {
+  return {status, std::string(text) + "\n", "text/plain; charset=utf-8"};
+}
+
+Decision left_alone(Reason reason, std::string detail) {
+  Decision decision;
+  decision.reason = reason;
+  decision.detail = std::move(detail);
+  return decision;
+}
+
+AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision,
+                              const core::Template& tpl) {
+  AdmissionResponse response;
+  response.audit_annotations = {{"reason", std::string(to_string(decision.reason))}};
+  if (!tpl.hash.empty()) {
+    response.audit_annotations.emplace_back("template", tpl.hash);
+  }
+  for (const core::Warning& warning : decision.warnings) {
+    response.warnings.push_back(to_string(warning));
+  }
+  if (decision.outcome == Outcome::Inject) {
+    response.patch = core::json_patch(*request.pod, decision.plan);
+  } else if (decision.outcome == Outcome::Refuse) {
+    response.allowed = false;
+    response.code = kUnprocessable;
+    response.message = fmt::format("{}: {}", to_string(decision.reason), decision.detail);
+  }
+  return response;
+}
+
+double seconds_since(SteadyTime::time_point start) {
+  return std::chrono::duration<double>(SteadyTime::now() - start).count();
+}
+
+// A Pod without a name yet goes by the prefix of the name it will get.
+std::string name_of(const AdmissionRequest& request) {
+  if (request.name.empty() && request.pod) {
+    return base::echoed(request.pod->name.empty() ? request.pod->generate_name : request.pod->name);
+  }
+  return base::echoed(request.name);
+}
+
+std::string owner_of(const AdmissionRequest& request) {
+  return request.pod ? base::echoed(to_string(request.pod->owner)) : std::string();
+}
+
+}  // namespace
+
+Admission::Admission(AdmissionInputs inputs, AdmissionMetrics& metrics, base::Logger log)
+    : inputs_(std::move(inputs)),
+      metrics_(metrics),
+      log_(std::move(log)),
+      large_(kLargeBytesAtOnce) {}
+
+template <class Answer>
+auto Admission::guarded(std::string_view body, const Answer& answer) const -> decltype(answer()) {
+  try {
+    return answer();
+  } catch (const std::bad_alloc&) {
+    metrics_.count_failure(AdmissionFailure::OutOfMemory);
+    log_.error("admission: out of memory", {{"bytes", body.size()}});
+    return plain_text(kUnavailable, "out of memory");
+  }
+}
+
+HttpReply Admission::answer(std::string_view body) const {
+  return guarded(body, [&] { return answer_in_turn(body); });
+}
+
+// A large review takes milliseconds and many bytes: it is never answered at once.
+std::optional<HttpReply> Admission::answer_at_once(std::string_view body) const {
+  if (body.size() > kLargeReview) {
+    return std::nullopt;
+  }
+  return guarded(body, [&]() -> std::optional<HttpReply> {
+    return answer_now(body, [this](const std::string& name) {
+      return inputs_.peek ? inputs_.peek(name) : std::nullopt;
+    });
+  });
+}
+
+HttpReply Admission::answer_in_turn(std::string_view body) const {
+  const auto ask = [this](const std::string& name) -> std::optional<NamespaceFacts> {
+    return inputs_.namespaces(name);
+  };
+  if (body.size() <= kLargeReview) {
+    return *answer_now(body, ask);
+  }
+  const auto turn = large_.take(body.size(), kTurnPatience);
+  if (!turn) {
+    metrics_.count_failure(AdmissionFailure::Busy);
+    log_.warn("admission: too many large reviews at once", {{"bytes", body.size()}});
+    return plain_text(kTooManyRequests, "too many large reviews at once");
+  }
+  return *answer_now(body, ask);
+}
+
+// Nothing if `look_up` is needed and says nothing.
+std::optional<HttpReply> Admission::answer_now(std::string_view body,
+                                               const NamespacePeek& look_up) const {
+  const auto start = SteadyTime::now();
+  // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
+  static const core::Template kNone;
+  const auto current = inputs_.templates.current();
+  const core::Template& tpl = current ? *current : kNone;
+  const auto request = read_review(body, &tpl);
+  if (!request) {
+    return bad_request(request.error());
+  }
+  std::optional<NamespaceFacts> name_space = NamespaceFacts();
+  if (needs_namespace(request.value())) {
+    name_space = look_up(request.value().name_space);
+  }
+  if (!name_space) {
+    return std::nullopt;
+  }
+  const Decision decision = decide(request.value(), name_space->get(), tpl);
+  if (!current && decision.outcome != Outcome::Skip) {
+    return no_template(request.value());
+  }
+  return finish(request.value(), decision, tpl, start);
+}
+
+HttpReply Admission::finish(const AdmissionRequest& request, const Decision& decision,
+                            const core::Template& tpl, SteadyTime::time_point start) const {
+  HttpReply reply{200, write_review(request, response_to(request, decision, tpl))};
+  const double seconds = seconds_since(start);
+  metrics_.count(decision.outcome, decision.reason, seconds);
+  log(request, decision, seconds);
+  tell_owner(request, decision);
+  return reply;
+}
+
+HttpReply Admission::bad_request(const base::Error& error) const {
+  metrics_.count_failure(AdmissionFailure::BadRequest);
+  log_.warn("bad admission request", {{"error", error.message}});
+  return plain_text(kBadRequest, error.message);
+}
+
+HttpReply Admission::no_template(const AdmissionRequest& request) const {
+  metrics_.count_failure(AdmissionFailure::NoTemplate);
+  log_.warn("admission without a template", {{"namespace", base::echoed(request.name_space)},
+                                             {"name", name_of(request)},
+                                             {"owner", owner_of(request)},
+                                             {"uid", base::echoed(request.uid)}});
+  return plain_text(kUnavailable, "no template yet");
+}
+
+// Most Pods of a cluster ask for nothing, and nobody looks for them in a log.
+void Admission::log(const AdmissionRequest& request, const Decision& decision,
+                    double seconds) const {
+  const bool dull = decision.reason == Reason::NotRequested && decision.warnings.empty();
+  const auto write = dull ? &base::Logger::debug : &base::Logger::info;
+  (log_.*write)("admission", {{"namespace", base::echoed(request.name_space)},
+                              {"name", name_of(request)},
+                              {"owner", owner_of(request)},
+                              {"outcome", to_string(decision.outcome)},
+                              {"reason", to_string(decision.reason)},
+                              {"detail", decision.detail},
+                              {"warnings", core::joined(decision.warnings)},
+                              {"dry_run", request.dry_run},
+                              {"uid", base::echoed(request.uid)},
+                              {"seconds", seconds}});
+}
+
+void Admission::tell_owner(const AdmissionRequest& request, const Decision& decision) const {
+  const bool worth_a_word = decision.outcome == Outcome::Refuse || !decision.warnings.empty();
+  const bool has_owner = request.pod && !request.pod->owner.name.empty();
+  if (inputs_.tell_owner && worth_a_word && has_owner && !request.dry_run) {
+    inputs_.tell_owner(request, decision);
+  }
+}
+
+Decision Admission::decide(const AdmissionRequest& request, const core::MetaFacts* name_space,
+                           const core::Template& tpl) const {
+  if (!request.is_pod()) {
+    return left_alone(Reason::NotAPod, fmt::format("resource {}", base::echoed(request.resource)));
+  }
+  if (!request.is_create()) {
+    const std::string operation = base::echoed(request.operation);
+    return left_alone(Reason::NotCreate,
+                      request.sub_resource.empty()
+                          ? operation
+                          : operation + " of " + base::echoed(request.sub_resource));
+  }
+  if (!request.pod) {
+    return left_alone(Reason::NotAPod, request.pod_problem);
+  }
+  return core::inject(*request.pod, name_space, tpl, inputs_.policy);
+}
+
+// The Pod's own word comes first, and an injected Pod is left alone anyway: then the Namespace does
+// not matter, and nobody waits for it.
+bool Admission::needs_namespace(const AdmissionRequest& request) const {
+  if (!inputs_.namespaces || !request.is_pod() || !request.is_create() || !request.pod) {
+    return false;
+  }
+  const bool own_word =
+      core::opt_in(*request.pod, nullptr, inputs_.policy).rule != core::Rule::Default;
+  const bool injected =
+      core::find(request.pod->annotations, inputs_.policy.status_key()) != nullptr;
+  return !own_word && !injected;
+}
+
+}  // namespace injector::admission

@@ -1,0 +1,205 @@
+#include "admission/review.h"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "core/gather.h"
+
+namespace injector::admission {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t kOrdinarySize = std::size_t{64} << 10U;
+constexpr std::string_view kV1 = "admission.k8s.io/v1";
+constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
+
+// simdjson's parsed tape as a Node of core/gather.h.
+class TapeNode {
+ public:
+  TapeNode() = default;
+
+  explicit TapeNode(dom::element value)
+      : value_(value) {}
+
+  [[nodiscard]] bool exists() const { return value_.has_value(); }
+
+  [[nodiscard]] bool is_null() const { return value_ && value_->is_null(); }
+
+  [[nodiscard]] bool is_object() const { return value_ && value_->is_object(); }
+
+  [[nodiscard]] bool is_array() const { return value_ && value_->is_array(); }
+
+  [[nodiscard]] std::optional<std::string_view> text() const { return get<std::string_view>(); }
+
+  [[nodiscard]] std::optional<bool> boolean() const { return get<bool>(); }
+
+  [[nodiscard]] std::optional<std::int64_t> integer() const { return get<std::int64_t>(); }
+
+  [[nodiscard]] TapeNode member(std::string_view key) const {
+    dom::element found;
+    if (!is_object() || value_->get_object().value_unsafe().at_key(key).get(found) != 0) {
+      return {};
+    }
+    return TapeNode(found);
+  }
+
+  template <class F>
+  void each_member(F visit) const {
+    const dom::object object = value_->get_object().value_unsafe();  // The result is a temporary.
+    for (const auto field : object) {
+      visit(field.key, TapeNode(field.value));
+    }
+  }
+
+  template <class F>
+  void each_element(F visit) const {
+    const dom::array array = value_->get_array().value_unsafe();
+    for (const dom::element element : array) {
+      visit(TapeNode(element));
+    }
+  }
+
+  [[nodiscard]] std::string json() const { return simdjson::minify(*value_); }
+
+ private:
+  template <class T>
+  [[nodiscard]] std::optional<T> get() const {
+    T value{};
+    if (!value_ || value_->get(value) != 0) {
+      return std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<dom::element> value_;  // Empty where the document has no such node.
+};
+
+std::string text_at(TapeNode object, std::string_view key) {
+  return std::string(object.member(key).text().value_or(""));
+}
+
+base::Result<ReviewVersion> version_of(TapeNode review) {
+  const std::string version = text_at(review, "apiVersion");
+  if (text_at(review, "kind") != "AdmissionReview") {
+    return base::invalid("not an AdmissionReview");
+  }
+  if (version == kV1) {
+    return ReviewVersion::V1;
+  }
+  if (version == kV1Beta1) {
+    return ReviewVersion::V1Beta1;
+  }
+  return base::invalid(
+      fmt::format("apiVersion \"{}\" is neither {} nor {}", base::echoed(version), kV1, kV1Beta1));
+}
+
+void read_pod(TapeNode object, const core::Template* tpl, AdmissionRequest& request) {
+  auto facts = core::PodFactsGatherer<TapeNode>::gather(object, tpl);
+  if (!facts) {
+    request.pod_problem = std::move(facts).error().message;
+    return;
+  }
+  request.pod = std::move(facts).value();
+  if (request.pod->name_space.empty()) {
+    request.pod->name_space = request.name_space;
+  }
+}
+
+base::Result<AdmissionRequest> read_request(TapeNode review, const core::Template* tpl) {
+  const auto version = version_of(review);
+  if (!version) {
+    return version.error();
+  }
+  const TapeNode body = review.member("request");
+  if (!body.is_object()) {
+    return base::invalid("request: missing");
+  }
+  AdmissionRequest request;
+  request.version = version.value();
+  request.uid = text_at(body, "uid");
+  request.group = text_at(body.member("resource"), "group");
+  request.resource = text_at(body.member("resource"), "resource");
+  request.sub_resource = text_at(body, "subResource");
+  request.operation = text_at(body, "operation");
+  request.name = text_at(body, "name");
+  request.name_space = text_at(body, "namespace");
+  request.dry_run = body.member("dryRun").boolean().value_or(false);
+  if (request.uid.empty()) {
+    return base::invalid("request.uid: missing");
+  }
+  if (request.is_pod() && request.is_create()) {
+    read_pod(body.member("object"), tpl, request);
+  }
+  if (request.is_config_map() && body.member("object").is_object()) {
+    request.config_map = body.member("object").json();
+  }
+  return request;
+}
+
+base::Result<AdmissionRequest> read_with(dom::parser& parser, std::string_view body,
+                                         const core::Template* tpl) {
+  dom::element review;
+  if (const auto error = parser.parse(body.data(), body.size()).get(review); error != 0) {
+    return base::invalid(fmt::format("not JSON: {}", simdjson::error_message(error)));
+  }
+  return read_request(TapeNode(review), tpl);
+}
+
+std::string json_string(std::string_view text) {
+  return base::to_text(base::Json(text));
+}
+
+template <class Range, class Write>
+std::string joined(const Range& range, Write write) {
+  std::string text;
+  for (const auto& item : range) {
+    text += (text.empty() ? "" : ",") + write(item);
+  }
+  return text;
+}
+
+}  // namespace
+
+base::Result<AdmissionRequest> read_review(std::string_view body, const core::Template* tpl) {
+  // A parser keeps its buffers from call to call, several times the size of what it read: those of
+  // ordinary reviews stay, one parser a thread, so that calls never share it.
+  if (body.size() <= kOrdinarySize) {
+    thread_local dom::parser parser;
+    return read_with(parser, body, tpl);
+  }
+  dom::parser parser;
+  return read_with(parser, body, tpl);
+}
+
+std::string write_review(const AdmissionRequest& request, const AdmissionResponse& response) {
+  const bool v1 = request.version == ReviewVersion::V1;
+  std::string text = fmt::format(
+      R"({{"kind":"AdmissionReview","apiVersion":"{}","response":{{"uid":{},"allowed":{})",
+      v1 ? kV1 : kV1Beta1, json_string(request.uid), response.allowed);
+  if (!response.message.empty()) {
+    text += fmt::format(R"(,"status":{{"status":"Failure","message":{},"code":{}}})",
+                        json_string(response.message), response.code);
+  }
+  if (!response.patch.empty()) {
+    text += fmt::format(R"(,"patch":"{}","patchType":"JSONPatch")",
+                        base::base64_encode(response.patch));
+  }
+  if (!response.audit_annotations.empty()) {
+    text += fmt::format(R"(,"auditAnnotations":{{{}}})",
+                        joined(response.audit_annotations, [](const auto& entry) {
+                          return json_string(entry.first) + ":" + json_string(entry.second);
+                        }));
+  }
+  if (v1 && !response.warnings.empty()) {
+    text += fmt::format(R"(,"warnings":[{}])", joined(response.warnings, json_string));
+  }
+  return text + "}}\n";
+}
+
+}  // namespace injector::admission
