@@ -64,12 +64,12 @@ int fail(const base::Error& error);
 [[nodiscard]] CLI::Validator duration_check();
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text);
 
-void add_local_commands(CLI::App& app, Chosen& chosen);       // inject, uninject, lint, patch
-void add_explain_command(CLI::App& app, Chosen& chosen);      // explain
-void add_initializer_command(CLI::App& app, Chosen& chosen);  // initializer
-void add_webhook_command(CLI::App& app, Chosen& chosen);      // webhook
-void add_status_command(CLI::App& app, Chosen& chosen);       // status
-void add_certs_command(CLI::App& app, Chosen& chosen);        // certs
-void add_completion_command(CLI::App& app, Chosen& chosen);   // completion
+void add_local_commands(CLI::App& app, Chosen& chosen);      // inject, uninject, lint, patch
+void add_explain_command(CLI::App& app, Chosen& chosen);     // explain
+void add_controller_command(CLI::App& app, Chosen& chosen);  // initializer
+void add_webhook_command(CLI::App& app, Chosen& chosen);     // webhook
+void add_status_command(CLI::App& app, Chosen& chosen);      // status
+void add_certs_command(CLI::App& app, Chosen& chosen);       // certs
+void add_completion_command(CLI::App& app, Chosen& chosen);  // completion
 
 }  // namespace injector::app

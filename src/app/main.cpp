@@ -38,7 +38,7 @@ int run(int argc, char** argv) {
   app::Chosen chosen;
   app::add_local_commands(application, chosen);
   app::add_webhook_command(application, chosen);
-  app::add_initializer_command(application, chosen);
+  app::add_controller_command(application, chosen);
   app::add_status_command(application, chosen);
   app::add_certs_command(application, chosen);
   app::add_completion_command(application, chosen);

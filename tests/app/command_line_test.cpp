@@ -66,6 +66,12 @@ TEST_CASE("command line: help, help COMMAND and --help say the same", "[cli]") {
   CHECK(ask({"help", "injct"}).code == 2);
 }
 
+TEST_CASE("command line: initializer still means controller", "[cli]") {
+  const Answer answer = ask({"initializer", "--mode", "maybe"});
+  CHECK(answer.code == 2);
+  CHECK(answer.text == ask({"controller", "--mode", "maybe"}).text);
+}
+
 TEST_CASE("command line: --version and version say the same", "[cli]") {
   const Answer answer = ask({"--version"});
   CHECK(answer.code == 0);
@@ -101,7 +107,7 @@ TEST_CASE("command line: bad flags are exit code 2 and change nothing", "[cli]")
       {"webhook", "--standalone", "--admin-listen", "8080"},
       {"webhook"},
       {"webhook", "--configmap", "a/b/c"},
-      {"initializer", "--configmap", "a/b/c"},
+      {"controller", "--configmap", "a/b/c"},
       {"status", "--configmap", "a/b/c"},
       {"explain", "-f", pod, "--configmap", "a/b/c"},
   };

@@ -82,7 +82,7 @@ class Replica {
  private:
   std::vector<std::string> command(const std::vector<std::string>& flags, const std::string& mode,
                                    Template given) const {
-    std::vector<std::string> all{INJ_BINARY,       "initializer",
+    std::vector<std::string> all{INJ_BINARY,       "controller",
                                  "--kubeconfig",   server().kubeconfig_path(),
                                  "--admin-listen", "127.0.0.1:" + std::to_string(port_),
                                  "--mode",         mode};

@@ -47,18 +47,16 @@ Json pod(const std::string& name, bool asks = true) {
   return object;
 }
 
-/// `envoy-initializer initializer`: what to do it finds out. It dies with the case.
+/// `envoy-initializer controller`: what to do it finds out. It dies with the case.
 class Loop {
  public:
   explicit Loop(const InitializerServer& server, std::vector<std::string> more = {},
                 const std::string& sidecar = kSidecar)
       : config_(dir_.write("template.yaml", sidecar)),
         port_(free_port()),
-        command_{INJ_BINARY,       "initializer",
-                 "--kubeconfig",   server.kubeconfig(),
-                 "--config",       config_,
-                 "--admin-listen", "127.0.0.1:" + std::to_string(port_),
-                 "--qps",          "0"} {
+        command_{INJ_BINARY, "controller", "--kubeconfig",   server.kubeconfig(),
+                 "--config", config_,      "--admin-listen", "127.0.0.1:" + std::to_string(port_),
+                 "--qps",    "0"} {
     command_.insert(command_.end(), more.begin(), more.end());
     start();
   }

@@ -96,7 +96,7 @@ Outcome run_binary(std::vector<std::string> arguments) {
 void inject_live(const std::string& name_space, const std::string& name) {
   const TempDir dir;
   const std::string tpl = dir.write("t.yaml", "containers: [{name: envoy, image: 'envoy:1'}]\n");
-  const Outcome done = run_binary({"initializer", "--mode", "workloads", "--once", "--resources",
+  const Outcome done = run_binary({"controller", "--mode", "workloads", "--once", "--resources",
                                    "deployments", "--config", tpl, "-n", name_space});
   INFO(done.text);
   REQUIRE(done.code == 0);
@@ -219,8 +219,8 @@ TEST_CASE("uninject: --live patches custom resources by merge patch", "[apiserve
   REQUIRE(eventually(
       [&] { return server().request("POST", collection, base::to_text(object)).status == 201; }));
   const Json before = json(server().request("GET", collection + "/web").body);
-  const Outcome injected = run_binary({"initializer", "--mode", "workloads", "--once",
-                                       "--resources", "example.com/rollouts", "-n", "custom"});
+  const Outcome injected = run_binary({"controller", "--mode", "workloads", "--once", "--resources",
+                                       "example.com/rollouts", "-n", "custom"});
   INFO(injected.text);
   REQUIRE(injected.code == 0);
   CHECK_FALSE(base::same(json(server().request("GET", collection + "/web").body).at("spec"),

@@ -156,9 +156,8 @@ TEST_CASE("manifests: the initializer has its verb, its name, and a Pod that wai
   const Json configuration =
       manifest("initializer/initializerconfiguration.yaml", "InitializerConfiguration");
   const Json& initializer = configuration.at("initializers").at(0);
-  CHECK(
-      output_of({"initializer", "--help"}).find("=" + initializer.at("name").get<std::string>()) !=
-      std::string::npos);
+  CHECK(output_of({"controller", "--help"}).find("=" + initializer.at("name").get<std::string>()) !=
+        std::string::npos);
   CHECK(initializer.at("rules").size() == 1);  // All of them would have to match.
   const Json nobody = Json::array();
   const Json deployment = manifest("initializer/deployment.yaml", "Deployment");

@@ -19,7 +19,7 @@ namespace {
 using FlagsOfCommand = std::map<std::string, std::set<std::string>>;
 
 const std::vector<std::string> kCommands = {"inject",     "uninject",    "explain", "lint",
-                                            "patch diff", "patch apply", "webhook", "initializer",
+                                            "patch diff", "patch apply", "webhook", "controller",
                                             "status",     "certs"};
 
 std::vector<std::string> words(const std::string& text) {

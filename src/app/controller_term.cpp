@@ -1,4 +1,4 @@
-#include "app/initializer_term.h"
+#include "app/controller_term.h"
 
 #include <chrono>
 #include <set>

@@ -20,9 +20,9 @@
 #include "admission/metrics.h"
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "app/initializer_flags.h"
-#include "app/initializer_mode.h"
-#include "app/initializer_term.h"
+#include "app/controller_flags.h"
+#include "app/controller_mode.h"
+#include "app/controller_term.h"
 #include "base/mutex.h"
 #include "base/signals.h"
 #include "cluster/template_config_map.h"
@@ -106,10 +106,10 @@ base::Result<void> without_native_sidecars(const core::Template& tpl) {
   return {};
 }
 
-class InitializerProcess {
+class ControllerProcess {
  public:
-  InitializerProcess(const InitializerFlags& flags, const base::Logger& log,
-                     const base::SignalQueue& signals)
+  ControllerProcess(const ControllerFlags& flags, const base::Logger& log,
+                    const base::SignalQueue& signals)
       : flags_(flags),
         log_(log),
         signals_(signals),
@@ -420,7 +420,7 @@ class InitializerProcess {
                            : controller::PrintLine()};
   }
 
-  const InitializerFlags& flags_;
+  const ControllerFlags& flags_;
   const base::Logger& log_;
   const base::SignalQueue& signals_;
   runtime::ProcessContext process_context_;
@@ -442,16 +442,17 @@ class InitializerProcess {
 
 }  // namespace
 
-void add_initializer_command(CLI::App& app, Chosen& chosen) {
-  auto flags = std::make_shared<InitializerFlags>();
+void add_controller_command(CLI::App& app, Chosen& chosen) {
+  auto flags = std::make_shared<ControllerFlags>();
   CLI::App& command = *app.add_subcommand(
-      "initializer", "Follow the cluster's objects and PATCH the sidecar into those that ask");
+      "controller", "Follow the cluster's objects and PATCH the sidecar into those that ask");
+  command.alias("initializer");  // What 0.1.0 called it.
   flags->add_to(command);
   command.footer(
       "Examples:\n"
-      "  envoy-initializer initializer --resources deployments --configmap default/envoy\n"
-      "  envoy-initializer initializer --rollout --dry-run --once -n shop\n"
-      "  envoy-initializer initializer --mode workloads --resources argoproj.io/rollouts\n"
+      "  envoy-initializer controller --resources deployments --configmap default/envoy\n"
+      "  envoy-initializer controller --rollout --dry-run --once -n shop\n"
+      "  envoy-initializer controller --mode workloads --resources argoproj.io/rollouts\n"
       "\n"
       "SIGTERM and SIGINT finish the writes in flight, give the lease back and exit 0. SIGHUP "
       "reads "
@@ -460,7 +461,7 @@ void add_initializer_command(CLI::App& app, Chosen& chosen) {
     chosen.work = [flags] {
       const base::SignalQueue signals;  // Before any thread.
       const base::Logger log = flags->log.get();
-      return InitializerProcess(*flags, log, signals).run();
+      return ControllerProcess(*flags, log, signals).run();
     };
   });
 }

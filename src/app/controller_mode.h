@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/initializer_flags.h"
+#include "app/controller_flags.h"
 #include "base/result.h"
 #include "kube/resource.h"
 #include "kube/rest_client.h"
@@ -35,7 +35,7 @@ struct Task {
 /// For --mode auto: Initializer where InitializerConfigurations are served, else Repair where our
 /// webhook is registered, else Workloads. NotFound: the server has not what was asked for (dry runs
 /// included, where a mode relies on them); other errors may pass. Any thread.
-[[nodiscard]] base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
+[[nodiscard]] base::Result<Task> find_task(kube::RestClient& client, const ControllerFlags& flags,
                                            const std::stop_token& stop);
 
 }  // namespace injector::app

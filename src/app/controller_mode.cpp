@@ -1,4 +1,4 @@
-#include "app/initializer_mode.h"
+#include "app/controller_mode.h"
 
 #include <map>
 #include <utility>
@@ -71,7 +71,7 @@ base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& 
 
 // Initializer mode does without: see controller/initializer_reconciler.h. Repair makes sure of the
 // webhook by a dry run; on a server that does not know what that is, it would make Pods.
-bool needs_dry_run(Mode mode, const InitializerFlags& flags) {
+bool needs_dry_run(Mode mode, const ControllerFlags& flags) {
   return (mode != Mode::Initializer && flags.dry_run) ||
          (mode == Mode::Repair && (flags.evicts_missing() || flags.evicts_outdated()));
 }
@@ -89,7 +89,7 @@ base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token
   return {};
 }
 
-base::Result<Task> task_of(Mode mode, kube::RestClient& client, const InitializerFlags& flags,
+base::Result<Task> task_of(Mode mode, kube::RestClient& client, const ControllerFlags& flags,
                            const std::stop_token& stop) {
   switch (mode) {
     case Mode::Initializer:
@@ -103,8 +103,7 @@ base::Result<Task> task_of(Mode mode, kube::RestClient& client, const Initialize
 }
 
 base::Result<Task> with_server_features(Task task, kube::RestClient& client,
-                                        const InitializerFlags& flags,
-                                        const std::stop_token& stop) {
+                                        const ControllerFlags& flags, const std::stop_token& stop) {
   const auto native = kube::serves_native_sidecars(client, stop);
   if (!native) {
     return native.error();
@@ -134,7 +133,7 @@ std::string_view to_string(Mode mode) {
   return {};
 }
 
-base::Result<Task> find_task(kube::RestClient& client, const InitializerFlags& flags,
+base::Result<Task> find_task(kube::RestClient& client, const ControllerFlags& flags,
                              const std::stop_token& stop) {
   const auto mode = find_mode(client, flags.mode, stop);
   if (!mode) {

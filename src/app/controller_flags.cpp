@@ -1,4 +1,4 @@
-#include "app/initializer_flags.h"
+#include "app/controller_flags.h"
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 
 }  // namespace
 
-void InitializerFlags::add_to(CLI::App& command) {
+void ControllerFlags::add_to(CLI::App& command) {
   add_what(command);
   add_pods(command);
   add_how(command);
@@ -54,7 +54,7 @@ void InitializerFlags::add_to(CLI::App& command) {
   log.add_to(command);
 }
 
-void InitializerFlags::add_what(CLI::App& command) {
+void ControllerFlags::add_what(CLI::App& command) {
   command.add_option("--mode", mode, "What to look after; auto asks the API server what it can do")
       ->check(CLI::IsMember({"auto", "initializer", "workloads", "repair"}))
       ->capture_default_str();
@@ -81,7 +81,7 @@ void InitializerFlags::add_what(CLI::App& command) {
   command.add_flag("--once", once, "One pass over everything there is, then exit; no admin port");
 }
 
-void InitializerFlags::add_pods(CLI::App& command) {
+void ControllerFlags::add_pods(CLI::App& command) {
   command
       .add_option("--initializer-name", initializer_name,
                   "With --mode initializer: our name in the InitializerConfiguration")
@@ -102,7 +102,7 @@ void InitializerFlags::add_pods(CLI::App& command) {
       ->capture_default_str();
 }
 
-void InitializerFlags::add_how(CLI::App& command) {
+void ControllerFlags::add_how(CLI::App& command) {
   command.add_option("--workers", workers, "Objects worked on at a time, for each resource")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
@@ -129,17 +129,17 @@ void InitializerFlags::add_how(CLI::App& command) {
       ->capture_default_str();
 }
 
-core::Policy InitializerFlags::policy() const {
+core::Policy ControllerFlags::policy() const {
   core::Policy policy = policy_flags.get();
   policy.inject_by_default = !require_annotation;
   return policy;
 }
 
-bool InitializerFlags::evicts_missing() const {
+bool ControllerFlags::evicts_missing() const {
   return contains(repair, "missing") || contains(repair, "evict");
 }
 
-bool InitializerFlags::evicts_outdated() const {
+bool ControllerFlags::evicts_outdated() const {
   return contains(repair, "outdated");
 }
 

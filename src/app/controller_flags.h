@@ -19,7 +19,7 @@ namespace injector::app {
 /// Of our Lease, our Events, our fields, our webhook configuration.
 inline constexpr const char* kOurName = "envoy-initializer";
 
-struct InitializerFlags {
+struct ControllerFlags {
   std::string mode = "auto";
   std::string initializer_name = "envoy.initializer.kubernetes.io";
   bool require_annotation = true;

@@ -10,8 +10,8 @@
 #include <prometheus/registry.h>
 
 #include "app/cluster.h"
-#include "app/initializer_flags.h"
-#include "app/initializer_mode.h"
+#include "app/controller_flags.h"
+#include "app/controller_mode.h"
 #include "cluster/config_map_turns.h"
 #include "cluster/rest_patcher.h"
 #include "controller/initializer_reconciler.h"
@@ -30,7 +30,7 @@ class Term {
  public:
   /// All that is referred to outlives the term.
   struct Context {
-    const InitializerFlags& flags;
+    const ControllerFlags& flags;
     kube::RestClient& client;
     templates::TemplateStore& templates;
     cluster::NamespaceCache& namespaces;
