@@ -1,4 +1,4 @@
-# docker build -t envoy-initializer:0.1.0 .
+# docker build -t envoy-initializer:0.2.0 .
 FROM debian:bookworm AS builder
 WORKDIR /src
 # On its own, so that a change of the sources does not install everything again.
@@ -10,7 +10,7 @@ RUN make build && tools/rootfs build/release/envoy-initializer /rootfs
 FROM scratch
 LABEL org.opencontainers.image.title="envoy-initializer" \
       org.opencontainers.image.description="Puts an Envoy sidecar into Pods that ask for it" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=builder /rootfs/ /
 ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
