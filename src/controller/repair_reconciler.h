@@ -99,9 +99,9 @@ class RepairReconciler {
   [[nodiscard]] bool rehearse(const runtime::ObjectReference& about) INJ_EXCLUDES(mutex_);
 
   const ReconcilerDeps deps_;
-  cluster::PodEvictor& evictor_;       // Not owned.
-  cluster::TurnStore& turn_store_;     // Not owned.
-  const base::Clock& clock_;  // Not owned.
+  cluster::PodEvictor& evictor_;    // Not owned.
+  cluster::TurnStore& turn_store_;  // Not owned.
+  const base::Clock& clock_;        // Not owned.
   const RepairOptions options_;
 
   base::Mutex mutex_;
