@@ -97,7 +97,8 @@ void ControllerFlags::add_pods(CLI::App& command) {
       ->delimiter(',')
       ->check(CLI::IsMember({"report", "missing", "outdated", "evict"}))
       ->capture_default_str();
-  command.add_option("--evict-per-minute", evict_per_minute, "Pods evicted at the most")
+  command
+      .add_option("--evict-per-minute", evict_per_minute, "At most this many evictions per minute")
       ->check(CLI::Range(0.01, 6000.0))
       ->capture_default_str();
 }

@@ -32,14 +32,15 @@ void WebhookFlags::add_serving(CLI::App& command) {
   command.add_option("--client-ca", certificate.client_ca,
                      "Demand a client certificate signed by one of these CAs (PEM); followed when "
                      "it changes");
-  command.add_option("--max-connections", server.max_connections, "Open connections at the most")
+  command
+      .add_option("--max-connections", server.max_connections, "At most this many open connections")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command
       .add_option("--threads", server.threads,
                   "Event loops that serve requests [default: the CPUs this process may use]")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--max-body", max_body, "Bytes of a request body at the most")
+  command.add_option("--max-body", max_body, "At most this many bytes in a request body")
       ->check(CLI::Range(1024, 1 << 30))
       ->capture_default_str();
   command.add_option("--idle-timeout", idle_timeout, "How long a connection may be idle")
