@@ -9,8 +9,23 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <nlohmann/json.hpp>
+
+// Instantiated once, in json_instances.cpp. Otherwise every file that includes this header spends
+// seconds on it, the sorted twin included: nlohmann's literal operator pulls in its parser.
+extern template class nlohmann::basic_json<>;
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template struct nlohmann::ordered_map<std::string, nlohmann::ordered_json>;
+extern template class std::vector<nlohmann::ordered_json>;
+extern template nlohmann::json nlohmann::json::parse<const char*>(const char*, const char*,
+                                                                  nlohmann::json::parser_callback_t,
+                                                                  bool, bool);
+extern template nlohmann::ordered_json nlohmann::ordered_json::parse<const char*>(
+    const char*, const char*, nlohmann::ordered_json::parser_callback_t, bool, bool);
+extern template nlohmann::ordered_json nlohmann::ordered_json::parse<const std::string&>(
+    const std::string&, nlohmann::ordered_json::parser_callback_t, bool, bool);
 
 namespace injector::base {
 
