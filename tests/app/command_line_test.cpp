@@ -8,6 +8,7 @@
 
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -24,7 +25,7 @@ struct Answer {
 
 Answer ask(std::vector<std::string> words) {
   const TempDir dir;
-  words.insert(words.begin(), INJ_BINARY);
+  words.insert(words.begin(), kProgram);
   const int code = run({.argv = words, .log_file = dir.file("log")});
   return {code, read_file(dir.file("log"))};
 }
@@ -132,7 +133,7 @@ const std::string kFindKubectl = "PATH=\"$INJ_KUBECTL_BIN:$PATH\"; ";
 
 // The names that kubectl finds in what inject prints for the files; needs no cluster.
 std::string names_by_kubectl(const TempDir& dir, const std::vector<std::string>& files) {
-  std::string command = std::string(INJ_BINARY) + " inject --force -q";
+  std::string command = std::string(kProgram) + " inject --force -q";
   for (const std::string& file : files) {
     command += " -f " + dir.file(file);
   }

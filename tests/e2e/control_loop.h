@@ -19,6 +19,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -82,7 +83,7 @@ class Replica {
  private:
   std::vector<std::string> command(const std::vector<std::string>& flags, const std::string& mode,
                                    Template given) const {
-    std::vector<std::string> all{INJ_BINARY,       "controller",
+    std::vector<std::string> all{kProgram,         "controller",
                                  "--kubeconfig",   server().kubeconfig_path(),
                                  "--admin-listen", "127.0.0.1:" + std::to_string(port_),
                                  "--mode",         mode};

@@ -15,6 +15,7 @@
 
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tls_client.h"
 
@@ -75,7 +76,7 @@ class Webhook {
 
   TempDir dir;
   std::string log = dir.write("log", "");
-  ChildProcess program{{.argv = {INJ_BINARY, "webhook", "--standalone", "--listen", "127.0.0.1:0",
+  ChildProcess program{{.argv = {kProgram, "webhook", "--standalone", "--listen", "127.0.0.1:0",
                                  "--admin-listen", "127.0.0.1:0", "--ca-out", dir.file("ca.crt"),
                                  "--log-format", "json", "--shutdown-delay", "0s"},
                         .log_file = log}};

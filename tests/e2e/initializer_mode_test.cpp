@@ -18,6 +18,7 @@
 #include "tests/support/eventually.h"
 #include "tests/support/free_port.h"
 #include "tests/support/initializer_server.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -54,7 +55,7 @@ class Loop {
                 const std::string& sidecar = kSidecar)
       : config_(dir_.write("template.yaml", sidecar)),
         port_(free_port()),
-        command_{INJ_BINARY, "controller", "--kubeconfig",   server.kubeconfig(),
+        command_{kProgram,   "controller", "--kubeconfig",   server.kubeconfig(),
                  "--config", config_,      "--admin-listen", "127.0.0.1:" + std::to_string(port_),
                  "--qps",    "0"} {
     command_.insert(command_.end(), more.begin(), more.end());

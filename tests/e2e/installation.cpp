@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "tests/support/free_port.h"
 #include "tests/support/manifests.h"
+#include "tests/support/paths.h"
 
 namespace injector::tests {
 namespace {
@@ -125,7 +126,7 @@ void delete_manifests(const std::vector<std::string>& components) {
 
 std::vector<std::string> local_command(const Json& deployment,
                                        const std::map<std::string, std::string>& changes) {
-  std::vector<std::string> command{INJ_BINARY};
+  std::vector<std::string> command{kProgram};
   for (const std::string& argument : arguments_of(deployment)) {
     const auto change = changes.find(argument.substr(0, argument.find('=')));
     command.push_back(change == changes.end() ? argument : change->first + "=" + change->second);

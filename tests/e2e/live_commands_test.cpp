@@ -12,6 +12,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -82,7 +83,7 @@ struct Outcome {
 
 Outcome run_as(const std::string& kubeconfig, std::vector<std::string> arguments) {
   const TempDir dir;
-  arguments.insert(arguments.begin(), INJ_BINARY);
+  arguments.insert(arguments.begin(), kProgram);
   arguments.insert(arguments.end(), {"--kubeconfig", kubeconfig});
   const int code = run({.argv = arguments, .log_file = dir.file("log")});
   return {code, read_file(dir.file("log"))};

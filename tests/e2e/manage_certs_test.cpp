@@ -23,6 +23,7 @@
 #include "tests/support/eventually.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tls_client.h"
 #include "tls/managed_certificates.h"
@@ -361,7 +362,7 @@ class Webhook {
   Webhook(const std::string& name, int port, const TempDir& dir)
       : admin_port_(free_port()),
         log_(dir.file(fmt::format("webhook-{}.log", port))),
-        process_({.argv = {INJ_BINARY,
+        process_({.argv = {kProgram,
                            "webhook",
                            "--config",
                            dir.file("template.yaml"),

@@ -22,6 +22,7 @@
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
 #include "tests/support/manifests.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -45,7 +46,8 @@ Json spec(const std::string& cidr, const std::string& gateway) {
 }
 
 void install_definition(const ApiServer& api) {
-  const std::string file = INJ_SOURCE_DIR "/examples/network-controller/network-crd.yaml";
+  const std::string file =
+      std::string(kSourceDir) + "/examples/network-controller/network-crd.yaml";
   const auto made = api.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
                                 base::to_text(objects_of(read_file(file)).front()));
   const std::string networks = std::string(kGroup) + "/networks";
@@ -156,7 +158,7 @@ class Controller {
 
   void start() {
     process_.emplace(ChildProcess::Command{
-        {INJ_NETWORK_CONTROLLER, "--kubeconfig", server().kubeconfig_path(), "-n", space_.name(),
+        {kNetworkController, "--kubeconfig", server().kubeconfig_path(), "-n", space_.name(),
          "--state", state(), "--resync", resync_, "--workers", "4"},
         dir_.file("log")});
   }

@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "tests/e2e/control_loop.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 
 namespace injector::tests {
 namespace {
@@ -79,14 +80,14 @@ class Webhook {
 
  private:
   Webhook& make_certificate() {
-    REQUIRE(run({.argv = {INJ_BINARY, "certs", "--dns", "127.0.0.1", "--out", dir_.file("certs")},
+    REQUIRE(run({.argv = {kProgram, "certs", "--dns", "127.0.0.1", "--out", dir_.file("certs")},
                  .log_file = dir_.file("certs.log")}) == 0);
     return *this;
   }
 
   [[nodiscard]] ChildProcess::Command command() const {
     return {
-        {INJ_BINARY, "webhook", "--listen", "127.0.0.1:" + std::to_string(port_), "--admin-listen",
+        {kProgram, "webhook", "--listen", "127.0.0.1:" + std::to_string(port_), "--admin-listen",
          "127.0.0.1:" + std::to_string(free_port()), "--tls-cert", dir_.file("certs/tls.crt"),
          "--tls-key", dir_.file("certs/tls.key"), "--config", config_, "--shutdown-delay", "1ms"},
         dir_.file("log"),

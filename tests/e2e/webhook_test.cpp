@@ -20,6 +20,7 @@
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -124,7 +125,7 @@ class Webhook {
   void start() {
     process_.reset();
     process_.emplace(ChildProcess::Command{
-        .argv = {INJ_BINARY, "webhook", "--listen", "127.0.0.1:" + std::to_string(port_),
+        .argv = {kProgram, "webhook", "--listen", "127.0.0.1:" + std::to_string(port_),
                  "--admin-listen", "127.0.0.1:" + std::to_string(admin_port_), "--tls-cert",
                  file(dir_, "certs/tls.crt"), "--tls-key", file(dir_, "certs/tls.key"),
                  "--configmap", "default/envoy-initializer", "--kubeconfig",
@@ -193,7 +194,7 @@ class Webhook {
   }
 
   void make_certificate() {
-    REQUIRE(run({.argv = {INJ_BINARY, "certs", "--dns", "127.0.0.1", "--out", file(dir_, "certs")},
+    REQUIRE(run({.argv = {kProgram, "certs", "--dns", "127.0.0.1", "--out", file(dir_, "certs")},
                  .log_file = file(dir_, "certs.log")}) == 0);
   }
 
@@ -247,7 +248,7 @@ TEST_CASE("webhook: a stored Pod has the sidecar, with only the roles it needs",
 TEST_CASE("inject: takes its template from the cluster's ConfigMap", "[apiserver]") {
   const Webhook webhook("local");
   const TempDir dir;
-  REQUIRE(run({.argv = {INJ_BINARY, "inject", "-f", data_path("fixtures/envoy/pod.yaml"),
+  REQUIRE(run({.argv = {kProgram, "inject", "-f", data_path("fixtures/envoy/pod.yaml"),
                         "--configmap", "default/envoy-initializer", "--kubeconfig",
                         server().kubeconfig_of("injector")},
                .log_file = file(dir, "out")}) == 0);
@@ -504,7 +505,7 @@ TEST_CASE("status: tells injected, outdated and missing Pods apart", "[apiserver
   create("state-outdated",
          R"("initializer.kubernetes.io/envoy-status":"{\"template\":\"sha256:0\"}")");
   const TempDir dir;
-  REQUIRE(run({.argv = {INJ_BINARY, "status", "-n", "default", "-o", "json", "--kubeconfig",
+  REQUIRE(run({.argv = {kProgram, "status", "-n", "default", "-o", "json", "--kubeconfig",
                         server().kubeconfig_path()},
                .log_file = file(dir, "out")}) == 0);
   INFO(read_file(file(dir, "out")));

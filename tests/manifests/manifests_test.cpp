@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "template/parser.h"
 #include "tests/support/child_process.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -20,7 +21,7 @@ using base::Json;
 
 std::string output_of(std::vector<std::string> arguments) {
   const TempDir dir;
-  arguments.insert(arguments.begin(), INJ_BINARY);
+  arguments.insert(arguments.begin(), kProgram);
   return run({.argv = std::move(arguments), .log_file = dir.file("log")}) == 0
              ? tail(dir.file("log"), 10'000)
              : std::string();

@@ -11,6 +11,7 @@
 
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -39,7 +40,7 @@ std::string flag_of(const std::string& line) {
 
 std::set<std::string> flags_in_help(const std::string& command) {
   const TempDir dir;
-  std::vector<std::string> arguments{INJ_BINARY};
+  std::vector<std::string> arguments{kProgram};
   for (const std::string& word : words(command)) {
     arguments.push_back(word);
   }

@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "tests/support/child_process.h"
 #include "tests/support/manifests.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -170,7 +171,7 @@ TEST_CASE("registration: certs/make has a CA for every webhook of the base", "[m
   const std::string out = dir.file("out");
   const int code = run({.argv = {data_path("../certs/make"), out},
                         .log_file = dir.file("log"),
-                        .env = {"PROGRAM=" INJ_BINARY}});
+                        .env = {std::string("PROGRAM=") + kProgram}});
   INFO(tail(dir.file("log")));
   REQUIRE(code == 0);
   CHECK(webhooks().size() == 2);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/json_text.h"
 #include "patch/strategic_merge.h"
+#include "tests/support/paths.h"
 
 namespace injector::patch {
 namespace {
@@ -89,7 +90,7 @@ std::size_t check_file(const std::string& path) {
 }
 
 TEST_CASE("strategic merge vectors: the recorded answers of Kubernetes", "[patch]") {
-  CHECK(check_file(INJ_TEST_DATA "/vectors/strategic-merge.jsonl") == 390);
+  CHECK(check_file(std::string(tests::kTestData) + "/vectors/strategic-merge.jsonl") == 390);
 }
 
 TEST_CASE("strategic merge vectors: the files that SMP_VECTORS names", "[patch]") {

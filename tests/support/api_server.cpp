@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/json_text.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 
 namespace injector::tests {
 namespace {
@@ -114,7 +115,8 @@ ApiServerBinaries find_api_server_binaries() {
   }
   const TempDir dir;
   const std::string log = dir.file("finder.log");
-  if (run({.argv = {INJ_SOURCE_DIR "/tools/get-apiserver", "--find-only"}, .log_file = log}) != 0) {
+  if (run({.argv = {std::string(kSourceDir) + "/tools/get-apiserver", "--find-only"},
+           .log_file = log}) != 0) {
     return {.directory = std::nullopt, .why_not = tail(log)};
   }
   return {.directory = first_line_of(log), .why_not = ""};

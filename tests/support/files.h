@@ -7,10 +7,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace injector::tests {
 
 inline std::string data_path(const std::string& path) {
-  return std::string(INJ_TEST_DATA) + "/" + path;
+  return std::string(kTestData) + "/" + path;
 }
 
 inline std::string read_file(const std::string& path) {

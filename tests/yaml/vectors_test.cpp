@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/json_text.h"
+#include "tests/support/paths.h"
 #include "yaml/yaml.h"
 
 namespace injector::yaml {
@@ -16,7 +17,7 @@ using base::Json;
 
 // The project's own vectors, and the files that YAML_VECTORS names, separated by colons.
 std::vector<std::string> vector_files() {
-  std::vector<std::string> files{std::string(INJ_TEST_DATA) + "/vectors/yaml-to-json.jsonl"};
+  std::vector<std::string> files{std::string(tests::kTestData) + "/vectors/yaml-to-json.jsonl"};
   const char* more = std::getenv("YAML_VECTORS");
   std::string rest = more == nullptr ? "" : more;
   while (!rest.empty()) {

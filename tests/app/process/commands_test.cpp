@@ -14,6 +14,7 @@
 #include "tests/support/fake_api.h"
 #include "tests/support/files.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace injector::tests {
@@ -39,7 +40,7 @@ Outcome run_binary(std::vector<std::string> arguments, const std::string& url) {
     "contexts":[{"name":"c","context":{"cluster":"k","user":"u","namespace":"shop"}}],
     "clusters":[{"name":"k","cluster":{"server":")" + url + R"("}}],
     "users":[{"name":"u","user":{}}]})");
-  arguments.insert(arguments.begin(), INJ_BINARY);
+  arguments.insert(arguments.begin(), kProgram);
   arguments.insert(arguments.end(), {"--kubeconfig", kubeconfig});
   const int code = run({.argv = arguments, .log_file = dir.file("log")}, 40s);
   return {code, read_file(dir.file("log"))};

@@ -11,6 +11,7 @@
 #include "tests/support/eventually.h"
 #include "tests/support/files.h"
 #include "tests/support/free_port.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 #include "tls/certificate.h"
 
@@ -42,7 +43,7 @@ class Webhook {
 
  private:
   [[nodiscard]] std::vector<std::string> command(std::vector<std::string> flags) const {
-    flags.insert(flags.begin(), {INJ_BINARY, "webhook", "--listen", "127.0.0.1:0", "--admin-listen",
+    flags.insert(flags.begin(), {kProgram, "webhook", "--listen", "127.0.0.1:0", "--admin-listen",
                                  "127.0.0.1:" + std::to_string(port_)});
     return flags;
   }
