@@ -143,12 +143,8 @@ base::Result<cluster::ObjectName> parse_object_name(const std::string& text,
 
 base::Result<core::Template> fetch_template(kube::RestClient& client, const std::string& name,
                                             const templates::TemplateOptions& options) {
-  auto place = parse_object_name(name, client.default_namespace());
-  if (!place) {
-    return std::move(place).error();
-  }
-  auto object =
-      client.get({kube::kConfigMaps, place.value().name_space, place.value().name, ""}, {});
+  INJ_ASSIGN(auto place, parse_object_name(name, client.default_namespace()));
+  auto object = client.get({kube::kConfigMaps, place.name_space, place.name, ""}, {});
   if (!object) {
     return base::annotate(std::move(object).error(), "load template");
   }
@@ -184,14 +180,10 @@ base::Result<FoundTemplate> find_template(kube::RestClient& client, const Templa
   }
   const std::string name =
       choice.config_map.empty() ? std::string(kTemplateConfigMap) : choice.config_map;
-  auto place = parse_object_name(name, client.default_namespace());
-  if (!place) {
-    return std::move(place).error();
-  }
-  auto object =
-      client.get({kube::kConfigMaps, place.value().name_space, place.value().name, ""}, stop);
+  INJ_ASSIGN(auto place, parse_object_name(name, client.default_namespace()));
+  auto object = client.get({kube::kConfigMaps, place.name_space, place.name, ""}, stop);
   if (object) {
-    return template_in_service(client, object.value(), place.value(), choice.options, stop);
+    return template_in_service(client, object.value(), place, choice.options, stop);
   }
   if (choice.config_map.empty()) {
     return template_without_config_map(std::move(object).error());

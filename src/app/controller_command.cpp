@@ -150,21 +150,15 @@ class ControllerProcess {
 
   base::Result<void> open_template() {
     if (!flags_.config_map.empty()) {
-      auto name = parse_object_name(flags_.config_map, client_->default_namespace());
-      if (!name) {
-        return std::move(name).error();
-      }
-      follow(name.value());
+      INJ_ASSIGN(auto name, parse_object_name(flags_.config_map, client_->default_namespace()));
+      follow(name);
       return {};
     }
     if (flags_.config.empty()) {
       return {};  // The cluster's, if it has one: see settle_template().
     }
-    auto file = cluster::TemplateFile::open(flags_.config, templates_);
-    if (!file) {
-      return std::move(file).error();
-    }
-    template_file_ = std::move(file).value();
+    INJ_ASSIGN(auto file, cluster::TemplateFile::open(flags_.config, templates_));
+    template_file_ = std::move(file);
     return {};
   }
 

@@ -28,11 +28,8 @@ base::Result<Mode> find_mode(kube::RestClient& client, const std::string& wish,
       return mode;
     }
   }
-  const auto initializers = kube::serves(client, kube::kInitializerConfigurations, stop);
-  if (!initializers) {
-    return initializers.error();
-  }
-  return initializers.value() ? Mode::Initializer : mode_by_webhook(client, stop);
+  INJ_ASSIGN(const auto initializers, kube::serves(client, kube::kInitializerConfigurations, stop));
+  return initializers ? Mode::Initializer : mode_by_webhook(client, stop);
 }
 
 base::Result<kube::Resource> resource_named(kube::RestClient& client, const std::string& name,
@@ -52,21 +49,15 @@ base::Result<Task> workloads_task(kube::RestClient& client, const std::vector<st
                                   const std::stop_token& stop) {
   Task task{.mode = Mode::Workloads};
   for (const std::string& name : names) {
-    auto resource = resource_named(client, name, stop);
-    if (!resource) {
-      return std::move(resource).error();
-    }
-    task.resources.push_back(std::move(resource).value());
+    INJ_ASSIGN(auto resource, resource_named(client, name, stop));
+    task.resources.push_back(std::move(resource));
   }
   return task;
 }
 
 base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& stop) {
-  auto version = kube::eviction_version(client, stop);
-  if (!version) {
-    return std::move(version).error();
-  }
-  return Task{.mode = Mode::Repair, .eviction_version = std::move(version).value()};
+  INJ_ASSIGN(auto version, kube::eviction_version(client, stop));
+  return Task{.mode = Mode::Repair, .eviction_version = std::move(version)};
 }
 
 // Initializer mode does without: see controller/initializer_reconciler.h. Repair makes sure of the
@@ -77,11 +68,8 @@ bool needs_dry_run(Mode mode, const ControllerFlags& flags) {
 }
 
 base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token& stop) {
-  const auto served = kube::serves_dry_run(client, stop);
+  INJ_ASSIGN(const auto served, kube::serves_dry_run(client, stop));
   if (!served) {
-    return served.error();
-  }
-  if (!served.value()) {
     return base::Error{
         base::ErrorCode::NotFound,
         "--dry-run and --repair missing or outdated need an API server of 1.13 or later"};
@@ -104,11 +92,8 @@ base::Result<Task> task_of(Mode mode, kube::RestClient& client, const Controller
 
 base::Result<Task> with_server_features(Task task, kube::RestClient& client,
                                         const ControllerFlags& flags, const std::stop_token& stop) {
-  const auto native = kube::serves_native_sidecars(client, stop);
-  if (!native) {
-    return native.error();
-  }
-  task.native_sidecars = native.value();
+  INJ_ASSIGN(const auto native, kube::serves_native_sidecars(client, stop));
+  task.native_sidecars = native;
   if (flags.leader_elect) {
     auto leases = kube::served_leases(client, stop);
     if (!leases) {
@@ -135,16 +120,11 @@ std::string_view to_string(Mode mode) {
 
 base::Result<Task> find_task(kube::RestClient& client, const ControllerFlags& flags,
                              const std::stop_token& stop) {
-  const auto mode = find_mode(client, flags.mode, stop);
-  if (!mode) {
-    return mode.error();
+  INJ_ASSIGN(const auto mode, find_mode(client, flags.mode, stop));
+  if (needs_dry_run(mode, flags)) {
+    INJ_TRY(check_dry_run(client, stop));
   }
-  if (needs_dry_run(mode.value(), flags)) {
-    if (auto checked = check_dry_run(client, stop); !checked) {
-      return std::move(checked).error();
-    }
-  }
-  auto task = task_of(mode.value(), client, flags, stop);
+  auto task = task_of(mode, client, flags, stop);
   return task ? with_server_features(std::move(task).value(), client, flags, stop)
               : std::move(task);
 }

@@ -28,12 +28,9 @@ base::Result<std::vector<std::string>> pull_secrets_of(kube::RestClient& client,
                                                        const std::string& account,
                                                        const std::stop_token& stop) {
   static const kube::Resource service_accounts{"", "v1", "serviceaccounts", "ServiceAccount"};
-  const auto object = client.get({service_accounts, name_space, account, {}}, stop);
-  if (!object) {
-    return object.error();
-  }
+  INJ_ASSIGN(const auto object, client.get({service_accounts, name_space, account, {}}, stop));
   std::vector<std::string> names;
-  const base::Json* secrets = base::find(object.value(), "imagePullSecrets");
+  const base::Json* secrets = base::find(object, "imagePullSecrets");
   if (secrets != nullptr && secrets->is_array()) {
     for (const base::Json& secret : *secrets) {
       names.emplace_back(base::text_of(base::find(secret, "name")));

@@ -46,13 +46,9 @@ int usage_error(const std::string& message) {
 }
 
 base::Result<FoundTemplate> template_of_files(const TemplateFlags& flags) {
-  auto tpl = flags.load();
-  if (!tpl) {
-    return std::move(tpl).error();
-  }
-  return FoundTemplate{std::move(tpl).value(),
-                       flags.config.empty() ? "built-in template" : "file " + flags.config,
-                       {}};
+  INJ_ASSIGN(auto tpl, flags.load());
+  return FoundTemplate{
+      std::move(tpl), flags.config.empty() ? "built-in template" : "file " + flags.config, {}};
 }
 
 int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemplate found) {
@@ -76,16 +72,10 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemp
 }
 
 base::Result<cli::LiveObject> read_live(kube::RestClient& client, const std::string& text) {
-  const auto target = find_live_target(client, text, client.default_namespace(), {});
-  if (!target) {
-    return target.error();
-  }
-  auto object = get_live(client, target.value(), {});
-  if (!object) {
-    return std::move(object).error();
-  }
-  cli::LiveObject live{std::move(object).value(), {}, {}};
-  auto name_space = client.get({kube::kNamespaces, "", target.value().name_space, ""}, {});
+  INJ_ASSIGN(const auto target, find_live_target(client, text, client.default_namespace(), {}));
+  INJ_ASSIGN(auto object, get_live(client, target, {}));
+  cli::LiveObject live{std::move(object), {}, {}};
+  auto name_space = client.get({kube::kNamespaces, "", target.name_space, ""}, {});
   if (name_space) {
     live.name_space = std::move(name_space).value();
   } else {

@@ -24,31 +24,23 @@ constexpr const char* kFieldManager = "envoy-initializer";
 
 base::Result<void> change_live(kube::RestClient& client, const std::string& name,
                                const Json& before, const Json& wanted, bool dry_run) {
-  auto body = controller::guarded_patch(before, wanted);
-  if (!body) {
-    return std::move(body).error();
-  }
+  INJ_ASSIGN(auto body, controller::guarded_patch(before, wanted));
   const auto style = patch::patch_style(base::text_of(base::find(before, "apiVersion")));
-  const auto target = find_live_target(client, name, client.default_namespace(), {});
-  if (!target) {
-    return target.error();
-  }
+  INJ_ASSIGN(const auto target, find_live_target(client, name, client.default_namespace(), {}));
   const auto done = client.patch(
-      target.value(),
+      target,
       {style == patch::PatchStyle::Strategic ? kube::PatchType::Strategic : kube::PatchType::Merge,
-       std::move(body).value()},
+       std::move(body)},
       {.dry_run = dry_run, .field_manager = kFieldManager}, {});
   return done ? base::Result<void>() : done.error();
 }
 
 // Older servers do not know the parameter, and would write.
 base::Result<void> check_dry_run(kube::RestClient& client, bool wanted) {
-  const auto served = wanted ? kube::serves_dry_run(client, {}) : base::Result<bool>(true);
-  if (!served) {
-    return served.error();
-  }
-  return served.value() ? base::Result<void>()
-                        : base::invalid("--dry-run needs an API server of 1.13 or later");
+  INJ_ASSIGN(const auto served,
+             wanted ? kube::serves_dry_run(client, {}) : base::Result<bool>(true));
+  return served ? base::Result<void>()
+                : base::invalid("--dry-run needs an API server of 1.13 or later");
 }
 
 base::Result<Json> get_by_name(kube::RestClient& client, const std::string& name) {

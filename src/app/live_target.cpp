@@ -78,11 +78,8 @@ base::Result<kube::Target> find_live_target(kube::RestClient& client, const std:
   if (slash == 0 || name.empty() || name.find('/') != std::string::npos) {
     return base::invalid(fmt::format("\"{}\" is not KIND/NAME, such as deployment/web", text));
   }
-  auto resource = find_kind(client, text.substr(0, slash), stop);
-  if (!resource) {
-    return std::move(resource).error();
-  }
-  return kube::Target{std::move(resource).value(), name_space, name, ""};
+  INJ_ASSIGN(auto resource, find_kind(client, text.substr(0, slash), stop));
+  return kube::Target{std::move(resource), name_space, name, ""};
 }
 
 base::Result<base::Json> get_live(kube::RestClient& client, const kube::Target& target,

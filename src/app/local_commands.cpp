@@ -87,25 +87,15 @@ struct DecisionFlags {
   }
 
   [[nodiscard]] base::Result<cli::DecisionContext> load(const cli::Streams& streams) const {
-    auto loaded = configmap.empty() ? tpl.load() : from_cluster();
-    if (!loaded) {
-      return std::move(loaded).error();
-    }
-    auto namespaces = cli::read_namespaces(namespace_files, streams);
-    if (!namespaces) {
-      return std::move(namespaces).error();
-    }
-    return cli::DecisionContext{std::move(loaded).value(), policy.get(),
-                                std::move(namespaces).value()};
+    INJ_ASSIGN(auto loaded, configmap.empty() ? tpl.load() : from_cluster());
+    INJ_ASSIGN(auto namespaces, cli::read_namespaces(namespace_files, streams));
+    return cli::DecisionContext{std::move(loaded), policy.get(), std::move(namespaces)};
   }
 
  private:
   [[nodiscard]] base::Result<core::Template> from_cluster() const {
-    auto client = cluster.connect(nullptr);
-    if (!client) {
-      return std::move(client).error();
-    }
-    return fetch_template(*client.value(), configmap, tpl.options);
+    INJ_ASSIGN(auto client, cluster.connect(nullptr));
+    return fetch_template(*client, configmap, tpl.options);
   }
 };
 

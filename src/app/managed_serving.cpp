@@ -41,12 +41,9 @@ Result<cluster::KeeperOptions> keeper_options(const ManagedFlags& flags,
 /// Something to shake hands with before the Secret is there. Its CA is thrown away.
 Result<std::unique_ptr<tls::ServingCertificate>> placeholder(const cluster::KeeperOptions& options,
                                                              const base::Logger& log) {
-  const auto plan = tls::plan_certificates(options.certificates, {.now = wall_clock()});
-  if (!plan) {
-    return plan.error();
-  }
+  INJ_ASSIGN(const auto plan, tls::plan_certificates(options.certificates, {.now = wall_clock()}));
   return tls::ServingCertificate::create(
-      {plan.value().content.tls_crt, plan.value().content.tls_key, options.client_ca}, log);
+      {plan.content.tls_crt, plan.content.tls_key, options.client_ca}, log);
 }
 
 }  // namespace
@@ -84,17 +81,15 @@ CLI::Option* ManagedFlags::add_to(CLI::App& command) {
 Result<std::unique_ptr<ManagedServing>> ManagedServing::open(
     const ManagedFlags& flags, std::unique_ptr<kube::RestClient> client, std::string client_ca,
     const runtime::LoopContext& loop_context) {
-  auto options = keeper_options(
-      flags, flags.name_space.empty() ? client->default_namespace() : flags.name_space);
-  if (!options) {
-    return std::move(options).error();
-  }
-  options.value().client_ca = std::move(client_ca);
-  auto certificate = placeholder(options.value(), loop_context.log);
+  INJ_ASSIGN(auto options,
+             keeper_options(
+                 flags, flags.name_space.empty() ? client->default_namespace() : flags.name_space));
+  options.client_ca = std::move(client_ca);
+  auto certificate = placeholder(options, loop_context.log);
   if (!certificate) {
     return base::annotate(std::move(certificate).error(), "--manage-certs");
   }
-  return std::make_unique<ManagedServing>(std::move(options).value(), std::move(client),
+  return std::make_unique<ManagedServing>(std::move(options), std::move(client),
                                           std::move(certificate).value(), loop_context);
 }
 

@@ -76,31 +76,23 @@ base::Result<void> check_place(const WebhookFlags& flags) {
 base::Result<WebhookCertificate> serve_from_memory(const WebhookFlags& flags,
                                                    const base::Logger& log) {
   const tls::Validity validity{std::chrono::system_clock::now(), kStandaloneLifetime};
-  const auto ca = tls::make_ca("envoy-initializer standalone", validity);
-  if (!ca) {
-    return ca.error();
-  }
-  const auto pair =
-      tls::make_serving_certificate(ca.value(), {"localhost", "127.0.0.1", "::1"}, validity);
+  INJ_ASSIGN(const auto ca, tls::make_ca("envoy-initializer standalone", validity));
+  const auto pair = tls::make_serving_certificate(ca, {"localhost", "127.0.0.1", "::1"}, validity);
   if (!pair) {
     return pair.error();
   }
   if (!flags.ca_out.empty()) {
-    if (auto written = write_file(flags.ca_out, ca.value().certificate.pem()); !written) {
-      return std::move(written).error();
-    }
+    INJ_TRY(write_file(flags.ca_out, ca.certificate.pem()));
   }
   const auto client_ca = read_client_ca(flags);
   if (!client_ca) {
     return client_ca.error();
   }
-  auto serving = tls::ServingCertificate::create(
-      {pair.value().certificate.pem(), pair.value().key.pem(), client_ca.value()}, log);
-  if (!serving) {
-    return std::move(serving).error();
-  }
-  auto watch = follow_client_ca(flags, client_ca.value(), *serving.value());
-  return WebhookCertificate{.memory = std::move(serving).value(), .client_ca = std::move(watch)};
+  INJ_ASSIGN(auto serving,
+             tls::ServingCertificate::create(
+                 {pair.value().certificate.pem(), pair.value().key.pem(), client_ca.value()}, log));
+  auto watch = follow_client_ca(flags, client_ca.value(), *serving);
+  return WebhookCertificate{.memory = std::move(serving), .client_ca = std::move(watch)};
 }
 
 base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
@@ -115,19 +107,14 @@ base::Result<WebhookCertificate> serve_from_files(const WebhookFlags& flags,
 base::Result<WebhookCertificate> serve_from_secret(const WebhookFlags& flags,
                                                    prometheus::Registry& registry,
                                                    const runtime::LoopContext& loop_context) {
-  if (auto allowed = check_place(flags); !allowed) {
-    return std::move(allowed).error();
-  }
-  auto client = flags.cluster.connect(&registry);
-  if (!client) {
-    return std::move(client).error();
-  }
+  INJ_TRY(check_place(flags));
+  INJ_ASSIGN(auto client, flags.cluster.connect(&registry));
   const auto client_ca = read_client_ca(flags);
   if (!client_ca) {
     return client_ca.error();
   }
-  auto managed = ManagedServing::open(flags.managed, std::move(client).value(), client_ca.value(),
-                                      loop_context);
+  auto managed =
+      ManagedServing::open(flags.managed, std::move(client), client_ca.value(), loop_context);
   if (!managed) {
     return std::move(managed).error();
   }

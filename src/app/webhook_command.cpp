@@ -123,11 +123,8 @@ class WebhookProcess {
     if (!flags_.configmap.empty()) {
       return follow_cluster();
     }
-    auto file = open_template(flags_, templates_);
-    if (!file) {
-      return std::move(file).error();
-    }
-    template_file_ = std::move(file).value();
+    INJ_ASSIGN(auto file, open_template(flags_, templates_));
+    template_file_ = std::move(file);
     return {};
   }
 
@@ -137,11 +134,9 @@ class WebhookProcess {
     if (!client) {
       return std::move(client).error();
     }
-    const auto name = parse_object_name(flags_.configmap, client.value()->default_namespace());
-    if (!name) {
-      return name.error();
-    }
-    sources_.template_name = name.value();
+    INJ_ASSIGN(const auto name,
+               parse_object_name(flags_.configmap, client.value()->default_namespace()));
+    sources_.template_name = name;
     sources_.client = std::move(client).value();
     sources_.event_sink = std::make_unique<kube::RestEventSink>(*sources_.client);
     sources_.events = std::make_unique<runtime::EventRecorder>(
@@ -149,7 +144,7 @@ class WebhookProcess {
         runtime::EventRecorderOptions{.component = kName, .metrics = registry_.get()},
         process_context_.get());
     sources_.configmap = std::make_unique<cluster::TemplateConfigMap>(
-        *sources_.client, name.value(), templates_, flags_.core_policy(), process_context_.get());
+        *sources_.client, name, templates_, flags_.core_policy(), process_context_.get());
     health_.add_note("last good template", [this] { return sources_.configmap->kept(); });
     return follow_namespaces();
   }

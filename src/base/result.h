@@ -90,3 +90,23 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace injector::base
+
+#define INJ_RESULT_JOIN_2(left, right) left##right
+#define INJ_RESULT_JOIN(left, right) INJ_RESULT_JOIN_2(left, right)
+#define INJ_ASSIGN_FROM(result, target, expression) \
+  auto result = (expression);                       \
+  if (!result) {                                    \
+    return std::move(result).error();               \
+  }                                                 \
+  target = std::move(result).value()
+
+/// Passes a failure on to the caller: INJ_TRY(write_file(path, text));
+#define INJ_TRY(...)                        \
+  if (auto tried = (__VA_ARGS__); !tried) { \
+    return std::move(tried).error();        \
+  }                                         \
+  static_assert(true)  // Takes the semicolon.
+
+/// The same for a value: INJ_ASSIGN(const auto text, read_file(path));
+#define INJ_ASSIGN(target, ...) \
+  INJ_ASSIGN_FROM(INJ_RESULT_JOIN(assigned_, __LINE__), target, (__VA_ARGS__))

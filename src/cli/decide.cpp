@@ -89,12 +89,8 @@ base::Result<Decided> decide_object(const Json& object, const DecisionContext& c
     return Decided(
         left_alone(fmt::format("a partial object: no {}", missing), asks(pod, nullptr, policy)));
   }
-  auto decided = core::decide({object, *path, *pod}, name_space, context.tpl, policy);
-  if (!decided) {
-    return std::move(decided).error();
-  }
-  return Decided(
-      DecidedObject{*path, std::move(decided.value().facts), std::move(decided.value().decision)});
+  INJ_ASSIGN(auto decided, core::decide({object, *path, *pod}, name_space, context.tpl, policy));
+  return Decided(DecidedObject{*path, std::move(decided.facts), std::move(decided.decision)});
 }
 
 }  // namespace injector::cli

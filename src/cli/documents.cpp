@@ -89,14 +89,11 @@ base::Result<void> visit_documents(const std::string& file, const DocumentVisito
   }
   yaml::DocumentStream documents(input.stream());
   while (true) {
-    auto raw = documents.next();
+    INJ_ASSIGN(auto raw, documents.next());
     if (!raw) {
-      return std::move(raw).error();
-    }
-    if (!raw.value()) {
       return {};
     }
-    const auto document = read_document(*std::move(raw).value());
+    const auto document = read_document(*std::move(raw));
     if (!document && skip) {
       skip(document.error());
       continue;

@@ -192,9 +192,7 @@ base::Result<std::map<std::string, core::MetaFacts>> read_namespaces(
     }
     return {};
   };
-  if (auto done = visit_objects(files, take, streams); !done) {
-    return std::move(done).error();
-  }
+  INJ_TRY(visit_objects(files, take, streams));
   if (namespaces.empty() && !files.empty()) {
     return base::invalid("--namespace-file: no Namespace in it");
   }

@@ -34,11 +34,8 @@ base::Result<Subject> open_subject(const Json& object, const core::Policy& polic
   if (pod == nullptr) {
     return base::invalid(fmt::format("{}: missing", path->dotted));
   }
-  auto status = core::injection_status(*pod, policy);
-  if (!status) {
-    return std::move(status).error();
-  }
-  return Subject{*path, *pod, std::move(status).value()};
+  INJ_ASSIGN(auto status, core::injection_status(*pod, policy));
+  return Subject{*path, *pod, std::move(status)};
 }
 
 std::string stored_state(const Subject& subject, const core::Template& tpl) {
@@ -178,11 +175,8 @@ void write_report(const LiveReport& report, std::ostream& out) {
 
 base::Result<LiveReport> explain_live(const LiveObject& live, const Registration& registration,
                                       const DecisionContext& context) {
-  auto subject = open_subject(live.object, context.policy);
-  if (!subject) {
-    return std::move(subject).error();
-  }
-  const Subject& found = subject.value();
+  INJ_ASSIGN(auto subject, open_subject(live.object, context.policy));
+  const Subject& found = subject;
   const Json bare =
       found.status ? core::without_injection(found.pod, *found.status, context.policy) : found.pod;
   const core::MetaFacts name_space = core::meta_facts(live.name_space);

@@ -283,9 +283,7 @@ base::Result<void> FileReplacer::commit() {
     if (::fsync(draft.file.get()) != 0) {
       return failure("write beside", draft.target, errno);
     }
-    if (auto same = lock_unchanged(draft.target, draft.before); !same) {
-      return std::move(same).error();
-    }
+    INJ_TRY(lock_unchanged(draft.target, draft.before));
   }
   while (!waiting_.empty()) {
     if (auto done = put_in_place(waiting_.front()); !done) {
@@ -298,16 +296,12 @@ base::Result<void> FileReplacer::commit() {
 }
 
 base::Result<void> FileReplacer::put_in_place(Draft& draft) {
-  const auto locked = lock_unchanged(draft.target, draft.before);
-  if (!locked) {
-    return locked.error();
-  }
+  INJ_ASSIGN(const auto locked, lock_unchanged(draft.target, draft.before));
 
   struct stat status {};
 
-  const bool as_new_file = draft.place != Place::Elsewhere &&
-                           ::fstat(locked.value().get(), &status) == 0 && status.st_nlink == 1 &&
-                           !has_attributes(locked.value().get()) &&
+  const bool as_new_file = draft.place != Place::Elsewhere && ::fstat(locked.get(), &status) == 0 &&
+                           status.st_nlink == 1 && !has_attributes(locked.get()) &&
                            take_over(status, draft.file.get());
   if (as_new_file && draft.name.empty()) {
     const fs::path name = draft.target.parent_path() /

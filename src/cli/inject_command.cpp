@@ -79,14 +79,11 @@ base::Result<ObjectChange> replace_sidecar(const Json& object, const core::Statu
   place = core::without_injection(std::move(place), status, context.policy);
   core::Policy policy = context.policy;
   policy.inject_by_default = true;
-  auto decided = decide_object(bare, context, policy);
-  if (!decided) {
-    return std::move(decided).error();
-  }
-  ObjectChange change = change_by(*decided.value());
-  if (decided.value()->decision.outcome == Outcome::Inject) {
-    change.report = fmt::format("updated ({})", decided.value()->decision.detail);
-    change.after = injected(bare, *decided.value());
+  INJ_ASSIGN(auto decided, decide_object(bare, context, policy));
+  ObjectChange change = change_by(*decided);
+  if (decided->decision.outcome == Outcome::Inject) {
+    change.report = fmt::format("updated ({})", decided->decision.detail);
+    change.after = injected(bare, *decided);
     change.through = std::move(bare);
   } else {
     change.report += "; its outdated sidecar stays";
@@ -96,14 +93,11 @@ base::Result<ObjectChange> replace_sidecar(const Json& object, const core::Statu
 
 base::Result<ObjectChange> inject_object(const Json& object, const DecisionContext& context,
                                          Outdated outdated) {
-  auto result = decide_object(object, context);
+  INJ_ASSIGN(auto result, decide_object(object, context));
   if (!result) {
-    return std::move(result).error();
-  }
-  if (!result.value()) {
     return ObjectChange();
   }
-  const DecidedObject& decided = *result.value();
+  const DecidedObject& decided = *result;
   const auto old = outdated_status(object, decided, context);
   if (old && outdated == Outdated::Replace) {
     return replace_sidecar(object, *old, context, decided.path);
@@ -140,19 +134,16 @@ base::Result<ObjectChange> uninject_object(const Json& object, const core::Polic
     return change;
   }
   change.handled = true;
-  auto status = core::injection_status(*pod, policy);
+  INJ_ASSIGN(auto status, core::injection_status(*pod, policy));
   if (!status) {
-    return std::move(status).error();
-  }
-  if (!status.value()) {
     change.report = fmt::format("skipped: not injected (no annotation {})", policy.status_key());
     return change;
   }
   Json after = object;
   Json& place = *core::pod_at(after, *path);
-  place = core::without_injection(std::move(place), *status.value(), policy);
+  place = core::without_injection(std::move(place), *status, policy);
   change.after = std::move(after);
-  change.report = fmt::format("uninjected ({})", names_of(*status.value()));
+  change.report = fmt::format("uninjected ({})", names_of(*status));
   return change;
 }
 

@@ -47,11 +47,8 @@ std::optional<OutputFormat> parse_output_format(std::string_view text) {
 
 base::Result<void> visit_objects(const std::vector<std::string>& files, const ObjectVisitor& visit,
                                  const Streams& streams) {
-  auto expanded = expand_inputs(files);
-  if (!expanded) {
-    return std::move(expanded).error();
-  }
-  for (const std::string& file : expanded.value()) {
+  INJ_ASSIGN(auto expanded, expand_inputs(files));
+  for (const std::string& file : expanded) {
     auto done = visit_documents(
         file,
         [&](const Document& document) { return visit_document(document.source.value, visit); },

@@ -185,12 +185,9 @@ base::Result<Rewriter::DocumentChange> Rewriter::change_document(const Document&
     auto done = change_list(document, change);
     return done ? base::Result<DocumentChange>(std::move(change)) : std::move(done).error();
   }
-  const auto object = change_object(before, document, change);
-  if (!object) {
-    return object.error();
-  }
-  if (object.value()->after) {
-    change.value = NewValue{*object.value()->after, object.value()->through};
+  INJ_ASSIGN(const auto object, change_object(before, document, change));
+  if (object->after) {
+    change.value = NewValue{*object->after, object->through};
   }
   return change;
 }
@@ -199,12 +196,9 @@ base::Result<void> Rewriter::change_list(const Document& document, DocumentChang
   const Json& before = document.source.value;
   for (std::size_t i = 0; i < before.at("items").size(); ++i) {
     const Json& item = before.at("items").at(i);
-    const auto object = change_object(complete_item(before, item), document, into);
-    if (!object) {
-      return object.error();
-    }
-    if (object.value()->after) {
-      put_item(into.value, before, i, *object.value());
+    INJ_ASSIGN(const auto object, change_object(complete_item(before, item), document, into));
+    if (object->after) {
+      put_item(into.value, before, i, *object);
     }
   }
   return {};
@@ -257,11 +251,8 @@ base::Result<void> Rewriter::write_document(const Document& document,
     write(joiner_.next(yaml::write_yaml(value), DocumentText::Written));
     return {};
   }
-  auto text = change.value ? yaml_text(document, *change.value) : document.raw.text;
-  if (!text) {
-    return std::move(text).error();
-  }
-  write(joiner_.next(std::move(text).value(), DocumentText::Yaml));
+  INJ_ASSIGN(auto text, change.value ? yaml_text(document, *change.value) : document.raw.text);
+  write(joiner_.next(std::move(text), DocumentText::Yaml));
   return {};
 }
 
@@ -302,16 +293,13 @@ base::Result<void> Rewriter::write_diff(const Document& document, const Document
   if (!change.value) {
     return {};
   }
-  const auto after = document.raw.json
-                         ? base::Result<std::string>(json_text(document, *change.value))
-                         : yaml_text(document, *change.value);
-  if (!after) {
-    return after.error();
-  }
+  INJ_ASSIGN(const auto after, document.raw.json
+                                   ? base::Result<std::string>(json_text(document, *change.value))
+                                   : yaml_text(document, *change.value));
   const std::size_t line = document.raw.first_line;
   std::string diff =
-      unified_diff(document.raw.text, after.value(), {line, line + added_lines_ - removed_lines_});
-  added_lines_ += count_lines(after.value());
+      unified_diff(document.raw.text, after, {line, line + added_lines_ - removed_lines_});
+  added_lines_ += count_lines(after);
   removed_lines_ += count_lines(document.raw.text);
   if (!file_has_output_) {
     diff.insert(0, fmt::format("--- {0}\n+++ {0}\n", display_name(file_)));

@@ -65,24 +65,19 @@ base::Result<Removal> plan_removal(const Json& object, const core::Policy& polic
   if (pod == nullptr) {
     return base::invalid("no Pod and no pod template in it");
   }
-  auto status = core::injection_status(*pod, policy);
+  INJ_ASSIGN(auto status, core::injection_status(*pod, policy));
   if (!status) {
-    return std::move(status).error();
-  }
-  if (!status.value()) {
     return Removal{};
   }
   if (path->pointer.empty()) {
     return pods_cannot_change();
   }
-  if (auto free = check_owner(object); !free) {
-    return std::move(free).error();
-  }
+  INJ_TRY(check_owner(object));
   Removal removal{object, {}, {}};
   Json& place = *core::pod_at(*removal.wanted, *path);
-  place = core::without_injection(std::move(place), *status.value(), policy);
+  place = core::without_injection(std::move(place), *status, policy);
   removal.hint = hint_for(place, *path, policy);
-  for (const auto* list : {&status.value()->containers, &status.value()->init_containers}) {
+  for (const auto* list : {&status->containers, &status->init_containers}) {
     removal.names.insert(removal.names.end(), list->begin(), list->end());
   }
   return removal;
@@ -91,24 +86,16 @@ base::Result<Removal> plan_removal(const Json& object, const core::Policy& polic
 base::Result<std::string> uninject_one(const std::string& name, const LiveObjects& cluster,
                                        const core::Policy& policy, Writing writing,
                                        const Streams& streams) {
-  const auto object = cluster.get(name);
-  if (!object) {
-    return object.error();
-  }
-  const auto removal = plan_removal(object.value(), policy);
-  if (!removal) {
-    return removal.error();
-  }
-  if (!removal.value().wanted) {
+  INJ_ASSIGN(const auto object, cluster.get(name));
+  INJ_ASSIGN(const auto removal, plan_removal(object, policy));
+  if (!removal.wanted) {
     return fmt::format("skipped: not injected (no annotation {})", policy.status_key());
   }
-  if (auto changed = cluster.change(name, object.value(), *removal.value().wanted); !changed) {
-    return std::move(changed).error();
+  INJ_TRY(cluster.change(name, object, *removal.wanted));
+  if (!removal.hint.empty()) {
+    streams.err << fmt::format("{}: note: {}\n", name, removal.hint);
   }
-  if (!removal.value().hint.empty()) {
-    streams.err << fmt::format("{}: note: {}\n", name, removal.value().hint);
-  }
-  return fmt::format("uninjected ({}){}", fmt::join(removal.value().names, ", "),
+  return fmt::format("uninjected ({}){}", fmt::join(removal.names, ", "),
                      writing == Writing::DryRun ? " (dry run)" : "");
 }
 

@@ -171,19 +171,17 @@ Result<void> CertificateKeeper::try_step(const std::stop_token& stop) {
   if (!secret) {
     return base::annotate(std::move(secret).error(), "read the certificates");
   }
-  const auto plan = tls::plan_certificates(options_.certificates,
-                                           certificate_facts(secret.value(), std::move(trusted)));
-  if (!plan) {
-    return plan.error();
-  }
-  if (auto stored = store(std::move(secret).value(), plan.value(), stop); !stored) {
+  INJ_ASSIGN(const auto plan,
+             tls::plan_certificates(options_.certificates,
+                                    certificate_facts(secret.value(), std::move(trusted))));
+  if (auto stored = store(std::move(secret).value(), plan, stop); !stored) {
     return stored;
   }
-  auto published = publish(std::move(configuration), plan.value(), stop);
+  auto published = publish(std::move(configuration), plan, stop);
   if (published) {
-    published = publish_validating(std::move(validating), plan.value(), stop);
+    published = publish_validating(std::move(validating), plan, stop);
   }
-  if (auto served = serve(plan.value()); !served) {
+  if (auto served = serve(plan); !served) {
     return served;
   }
   return published;

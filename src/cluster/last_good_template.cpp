@@ -66,12 +66,9 @@ base::Result<void> LastGoodTemplate::write(const Json& data, const std::stop_tok
 }
 
 base::Result<void> LastGoodTemplate::try_write(const Json& data, const std::stop_token& stop) {
-  auto stored = read(stop);
-  if (!stored) {
-    return std::move(stored).error();
-  }
-  const bool exists = stored.value().has_value();
-  Json object = exists ? *std::move(stored).value() : new_config_map(name_space_, name_);
+  INJ_ASSIGN(auto stored, read(stop));
+  const bool exists = stored.has_value();
+  Json object = exists ? *std::move(stored) : new_config_map(name_space_, name_);
   const Json* before = base::find(std::as_const(object), "data");
   if (before != nullptr && base::same(*before, data)) {
     return {};

@@ -35,11 +35,8 @@ base::Result<RepairPlan> plan_repair(const Json& pod, const PlanContext& context
   if (has_ended(pod)) {
     return RepairPlan{};
   }
-  const auto facts = core::pod_facts(pod);
-  if (!facts) {
-    return facts.error();
-  }
-  return RepairPlan{core::pod_state(facts.value(), context.name_space, context.tpl, context.policy),
+  INJ_ASSIGN(const auto facts, core::pod_facts(pod));
+  return RepairPlan{core::pod_state(facts, context.name_space, context.tpl, context.policy),
                     controller_of(pod)};
 }
 

@@ -234,11 +234,8 @@ void RepairReconciler::shorten_turn(const std::string& owner) {
 base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReference& about,
                                                    const core::Template& tpl,
                                                    const std::stop_token& stop) const {
-  const auto pod = evictor_.get(about.name_space, about.name, stop);
-  if (!pod) {
-    return pod.error();
-  }
-  const auto made = evictor_.dry_run_create(probe_pod(pod.value(), deps_.policy), stop);
+  INJ_ASSIGN(const auto pod, evictor_.get(about.name_space, about.name, stop));
+  const auto made = evictor_.dry_run_create(probe_pod(pod, deps_.policy), stop);
   if (!made) {
     return base::annotate(made.error(), "dry run");
   }

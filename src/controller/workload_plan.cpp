@@ -217,18 +217,12 @@ base::Result<base::Json> guarded_patch(const base::Json& original, const base::J
 
 base::Result<WorkloadPlan> plan_workload(const base::Json& object, const PlanContext& context,
                                          Rollout rollout) {
-  const auto workload = open_workload(object);
-  if (!workload) {
-    return workload.error();
+  INJ_ASSIGN(const auto workload, open_workload(object));
+  INJ_ASSIGN(const auto status, core::injection_status(workload.pod, context.policy));
+  if (status) {
+    return plan_injected(workload, *status, context, rollout);
   }
-  const auto status = core::injection_status(workload.value().pod, context.policy);
-  if (!status) {
-    return status.error();
-  }
-  if (status.value()) {
-    return plan_injected(workload.value(), *status.value(), context, rollout);
-  }
-  return plan_from(workload.value().pod, workload.value(), context, WorkloadAction::Inject);
+  return plan_from(workload.pod, workload, context, WorkloadAction::Inject);
 }
 
 }  // namespace injector::controller

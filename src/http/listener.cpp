@@ -86,11 +86,8 @@ Result<base::FileDescriptor> bind_to(const addrinfo& address) {
 }
 
 Result<base::FileDescriptor> bind_to_family(const ListenAddress& address, int family) {
-  auto list = resolve(address, family);
-  if (!list) {
-    return list.error();
-  }
-  return bind_to(*list.value());
+  INJ_ASSIGN(auto list, resolve(address, family));
+  return bind_to(*list);
 }
 
 Result<base::FileDescriptor> bind_to(const ListenAddress& address) {

@@ -58,10 +58,7 @@ class Server::Loops {
 
 Result<void> Server::Loops::start() {
   raise_file_limit();
-  auto listener = listen_on(options_.listen);
-  if (!listener) {
-    return listener.error();
-  }
+  INJ_ASSIGN(auto listener, listen_on(options_.listen));
   const std::size_t count = options_.threads > 0 ? options_.threads : available_cpus();
   for (std::size_t i = 0; i < count; ++i) {
     loops_.push_back(std::make_unique<EventLoop>(shared_));
@@ -70,7 +67,7 @@ Result<void> Server::Loops::start() {
     }
   }
   EventLoop& first = *loops_.front();
-  acceptor_.emplace(std::move(listener).value(), loops_, shared_);
+  acceptor_.emplace(std::move(listener), loops_, shared_);
   shared_.on_room = [&first] { first.wake(); };
   first.accept_with(acceptor_->fd(), [this] { acceptor_->accept(); });
   for (const auto& loop : loops_) {

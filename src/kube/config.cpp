@@ -473,9 +473,7 @@ Result<ClientConfig> select(const Kubeconfig& merged, const ConfigOptions& optio
     config.server = options.master;
     return finish(std::move(config), options);
   }
-  if (auto applied = apply_context(merged, options, config); !applied) {
-    return applied.error();
-  }
+  INJ_TRY(apply_context(merged, options, config));
   return finish(std::move(config), options);
 }
 
@@ -585,9 +583,7 @@ Environment Environment::of_process() {
 Result<ClientConfig> read_kubeconfig(std::string_view text, const std::string& path,
                                      const ConfigOptions& options) {
   Kubeconfig merged;
-  if (auto done = merge_text(text, path, merged); !done) {
-    return std::move(done).error();
-  }
+  INJ_TRY(merge_text(text, path, merged));
   return select(merged, options);
 }
 

@@ -182,9 +182,7 @@ Connection::~Connection() {
 
 Result<std::unique_ptr<Connection>> Connection::open(const Endpoint& endpoint, SslContext context,
                                                      const std::string& name, const Until& until) {
-  if (auto go_on = until.check(); !go_on) {
-    return go_on.error();
-  }
+  INJ_TRY(until.check());
   Result<base::FileDescriptor> socket = connect_any(endpoint, until);
   if (!socket) {
     return socket.error();
@@ -194,9 +192,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Endpoint& endpoint, S
   if (connection->context_ == nullptr) {
     return connection;
   }
-  if (auto shaken = connection->handshake(name, until.within(kHandshakeTimeout)); !shaken) {
-    return shaken.error();
-  }
+  INJ_TRY(connection->handshake(name, until.within(kHandshakeTimeout)));
   return connection;
 }
 
@@ -302,9 +298,7 @@ Result<Connection::Step> Connection::write_some(std::string_view bytes) {
 Result<std::size_t> Connection::read(std::span<char> into, const Until& until) {
   for (;;) {
     // Also before data that is there: a peer that never pauses must not outrun a stop.
-    if (auto go_on = until.check(); !go_on) {
-      return go_on.error();
-    }
+    INJ_TRY(until.check());
     const Result<Step> step = read_some(into);
     if (!step) {
       return step.error();
@@ -312,9 +306,7 @@ Result<std::size_t> Connection::read(std::span<char> into, const Until& until) {
     if (step.value().wait_for == 0) {
       return step.value().bytes;
     }
-    if (auto ready = waiter_.wait(socket_.get(), step.value().wait_for, until); !ready) {
-      return ready.error();
-    }
+    INJ_TRY(waiter_.wait(socket_.get(), step.value().wait_for, until));
   }
 }
 

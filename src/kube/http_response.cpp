@@ -152,9 +152,7 @@ Result<ResponseHead> ResponseReader::read_head(const Until& until) {
     }
     if (head.value().code >= 200) {
       keep_alive_ = head.value().keep_alive;
-      if (auto framed = choose_framing(head.value()); !framed) {
-        return framed.error();
-      }
+      INJ_TRY(choose_framing(head.value()));
       return head;
     }
   }
@@ -182,18 +180,13 @@ Result<ResponseHead> ResponseReader::read_one_head(const Until& until) {
       head.keep_alive = keeps_alive(*status, head);
       return head;
     }
-    if (auto added = add_header(head, line.value()); !added) {
-      return added.error();
-    }
+    INJ_TRY(add_header(head, line.value()));
   }
 }
 
 Result<void> ResponseReader::choose_framing(const ResponseHead& head) {
   const auto coding = head.header("transfer-encoding");
-  const auto length = content_length(head);
-  if (!length) {
-    return length.error();
-  }
+  INJ_ASSIGN(const auto length, content_length(head));
   if (without_body(head.code)) {
     framing_ = Framing::Done;
   } else if (coding) {
@@ -201,8 +194,8 @@ Result<void> ResponseReader::choose_framing(const ResponseHead& head) {
       return nonsense("unknown Transfer-Encoding");
     }
     framing_ = Framing::Chunked;
-  } else if (length.value()) {
-    left_ = *length.value();
+  } else if (length) {
+    left_ = *length;
     framing_ = left_ == 0 ? Framing::Done : Framing::Length;
   } else {
     framing_ = Framing::UntilClose;

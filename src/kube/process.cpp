@@ -129,9 +129,7 @@ class Child {
         pid_ = 0;
         return system_error("waitpid", errno);
       }
-      if (auto slept = sleep_for(kExitPoll, until); !slept) {
-        return slept.error();
-      }
+      INJ_TRY(sleep_for(kExitPoll, until));
     }
   }
 
@@ -145,9 +143,7 @@ Result<std::string> read_all(int fd, const Until& until) {
   std::string text;
   std::array<char, 4096> block{};
   for (;;) {
-    if (auto ready = waiter.wait(fd, POLLIN, until); !ready) {
-      return ready.error();
-    }
+    INJ_TRY(waiter.wait(fd, POLLIN, until));
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno != EINTR && errno != EAGAIN) {
       return system_error("read", errno);

@@ -261,9 +261,7 @@ Result<std::unique_ptr<RestClient>> RestClient::create(const ClientConfig& confi
   auto transport = std::make_unique<Transport>(
       endpoint.value(), config,
       TransportOptions{options.user_agent, options.broken_retry, options.metrics});
-  if (auto usable = transport->check(); !usable) {
-    return std::move(usable).error();
-  }
+  INJ_TRY(transport->check());
   return std::unique_ptr<RestClient>(
       new RestClient(std::move(transport), std::move(options), config.name_space));
 }
@@ -272,9 +270,7 @@ Result<std::unique_ptr<Exchange>> RestClient::open(const Request& request, const
   const HttpRequest http{request.method, request.path + query_string(request.query),
                          request.content_type, request.body};
   for (int retries = 0;; ++retries) {
-    if (auto allowed = limiter_->wait(until); !allowed) {
-      return std::move(allowed).error();
-    }
+    INJ_TRY(limiter_->wait(until));
     auto exchange = transport_->open(http, until);
     if (!exchange) {
       return exchange;
@@ -286,9 +282,7 @@ Result<std::unique_ptr<Exchange>> RestClient::open(const Request& request, const
     if (auto read = finish(*exchange.value(), until); !read && !until.check()) {
       return std::move(read).error();
     }
-    if (auto slept = sleep_for(*wait, until); !slept) {
-      return std::move(slept).error();
-    }
+    INJ_TRY(sleep_for(*wait, until));
   }
 }
 

@@ -134,12 +134,8 @@ Result<SslContext> make_context(const TlsSettings& settings) {
   SSL_CTX_set_alpn_protos(context.get(), kProtocols.data(), kProtocols.size());
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  if (auto trusted = trust(context.get(), settings); !trusted) {
-    return trusted.error();
-  }
-  if (auto known = identify(context.get(), settings.certificate, settings.key); !known) {
-    return known.error();
-  }
+  INJ_TRY(trust(context.get(), settings));
+  INJ_TRY(identify(context.get(), settings.certificate, settings.key));
   return context;
 }
 

@@ -340,9 +340,7 @@ Result<Json> apply_json_patch(const Json& document, const Json& operations) {
   if (!operations.is_array()) {
     return base::invalid("a JSON patch is a list of operations");
   }
-  if (Result<void> depth = check_depth({&document, &operations}); !depth) {
-    return depth.error();
-  }
+  INJ_TRY(check_depth({&document, &operations}));
   PatchedDocument patched(document);
   std::size_t number = 0;
   for (const Json& source : operations) {

@@ -244,9 +244,7 @@ class PatchWriter {
 
 base::Result<Json> diff_json_patch(const Json& original, const Json& modified,
                                    const Schema* schema) {
-  if (base::Result<void> depth = check_depth({&original, &modified}); !depth) {
-    return depth.error();
-  }
+  INJ_TRY(check_depth({&original, &modified}));
   PatchWriter writer;
   writer.diff(original, modified, schema);
   return std::move(writer).take();

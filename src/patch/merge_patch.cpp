@@ -52,9 +52,7 @@ Json diff_merge_patch(const Json& original, const Json& modified) {
 }
 
 base::Result<Json> apply_merge_patch(const Json& document, const Json& patch) {
-  if (base::Result<void> depth = check_depth({&document, &patch}); !depth) {
-    return depth.error();
-  }
+  INJ_TRY(check_depth({&document, &patch}));
   return merged(document, patch);
 }
 

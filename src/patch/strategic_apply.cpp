@@ -201,9 +201,7 @@ class ObjectListMerge {
         field_(field) {}
 
   [[nodiscard]] Result<MergedList> run() {
-    if (Result<void> done = obey_directives(); !done) {
-      return done.error();
-    }
+    INJ_TRY(obey_directives());
     std::vector<Item> living = live_.take_living();
     return replace_ ? replaced(living) : merged(std::move(living));
   }
@@ -449,9 +447,7 @@ class ObjectMerge {
         schema_(schema) {}
 
   [[nodiscard]] Result<Json> run() && {
-    if (Result<void> done = retain_keys(); !done) {
-      return done.error();
-    }
+    INJ_TRY(retain_keys());
     for (const auto& [key, value] : members(patch_)) {
       if (!is_directive(key, kSetElementOrderPrefix)) {
         continue;
@@ -543,9 +539,7 @@ class ObjectMerge {
       return std::move(order).error();
     }
     if (patch != nullptr && !wanted.empty()) {
-      if (Result<void> done = check_order(*patch, order.value(), field.merge_key); !done) {
-        return done.error();
-      }
+      INJ_TRY(check_order(*patch, order.value(), field.merge_key));
     }
     Result<MergedList> merged = merged_list(live, patch, field);
     if (!merged) {
@@ -696,9 +690,7 @@ Result<Json> apply_strategic(const Json& original, const Json& patch, const Sche
   if (!original.is_object() || !patch.is_object()) {
     return base::invalid("a strategic merge patch is an object and is applied to one");
   }
-  if (Result<void> depth = check_depth({&original, &patch}); !depth) {
-    return depth.error();
-  }
+  INJ_TRY(check_depth({&original, &patch}));
   return merge_objects(original, patch, schema);
 }
 

@@ -118,12 +118,8 @@ class ObjectListDiff {
         field_(field) {}
 
   [[nodiscard]] Result<ListDiff> run() {
-    if (Result<void> read = read_identities(); !read) {
-      return read.error();
-    }
-    if (Result<void> zipped = zip(); !zipped) {
-      return zipped.error();
-    }
+    INJ_TRY(read_identities());
+    INJ_TRY(zip());
     sort_by_rank(changed_, Ranks(after_));
     ListDiff diff;
     diff.changes = to_list(std::move(changed_));
@@ -136,16 +132,10 @@ class ObjectListDiff {
 
  private:
   Result<void> read_identities() {
-    auto before = element_identities(original_, field_.merge_key);
-    if (!before) {
-      return std::move(before).error();
-    }
-    auto after = element_identities(modified_, field_.merge_key);
-    if (!after) {
-      return std::move(after).error();
-    }
-    before_ = std::move(before).value();
-    after_ = std::move(after).value();
+    INJ_ASSIGN(auto before, element_identities(original_, field_.merge_key));
+    INJ_ASSIGN(auto after, element_identities(modified_, field_.merge_key));
+    before_ = std::move(before);
+    after_ = std::move(after);
     return {};
   }
 
@@ -345,9 +335,7 @@ Result<Json> two_way_merge_patch(const Json& original, const Json& modified, con
   if (!original.is_object() || !modified.is_object()) {
     return base::invalid("a strategic merge patch is made between two objects");
   }
-  if (Result<void> depth = check_depth({&original, &modified}); !depth) {
-    return depth.error();
-  }
+  INJ_TRY(check_depth({&original, &modified}));
   return diff_objects(original, modified, schema, false);
 }
 

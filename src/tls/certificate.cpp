@@ -88,11 +88,8 @@ Result<NamePtr> to_general_name(const std::string& name) {
 Result<void> add_names(X509* certificate, const std::vector<std::string>& names) {
   const NamesPtr list(sk_GENERAL_NAME_new_null());
   for (const std::string& name : names) {
-    auto entry = to_general_name(name);
-    if (!entry) {
-      return entry.error();
-    }
-    sk_GENERAL_NAME_push(list.get(), std::move(entry).value().release());
+    INJ_ASSIGN(auto entry, to_general_name(name));
+    sk_GENERAL_NAME_push(list.get(), std::move(entry).release());
   }
   if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, list.get(), 0, X509V3_ADD_DEFAULT) !=
       1) {
@@ -343,21 +340,13 @@ Result<KeyPair> make_ca(const std::string& common_name, Validity validity) {
       {NID_key_usage, "critical,keyCertSign,cRLSign"},
       {NID_subject_key_identifier, "hash"},
   }};
-  auto key = PrivateKey::generate();
-  if (!key) {
-    return key.error();
-  }
-  auto certificate = draft(common_name, key.value(), validity);
-  if (!certificate) {
-    return certificate.error();
-  }
-  X509* raw = certificate.value().get();
+  INJ_ASSIGN(auto key, PrivateKey::generate());
+  INJ_ASSIGN(auto certificate, draft(common_name, key, validity));
+  X509* raw = certificate.get();
   X509_set_issuer_name(raw, X509_get_subject_name(raw));
-  if (auto added = add_extensions(raw, raw, kExtensions); !added) {
-    return added.error();
-  }
-  EVP_PKEY* signer = key.value().handle();
-  return sign(std::move(certificate).value(), std::move(key).value(), signer);
+  INJ_TRY(add_extensions(raw, raw, kExtensions));
+  EVP_PKEY* signer = key.handle();
+  return sign(std::move(certificate), std::move(key), signer);
 }
 
 Result<KeyPair> make_serving_certificate(const KeyPair& ca, const std::vector<std::string>& names,

@@ -144,14 +144,11 @@ Result<void> renew_authority(const ManagedSettings& settings,
   if (draft.key && certificate_facts.now < renewal_time(draft.authorities.front())) {
     return {};
   }
-  auto ca = make_ca(kAuthorityName, {certificate_facts.now, settings.lifetime});
-  if (!ca) {
-    return ca.error();
-  }
-  draft.authorities = merge_bundles({ca.value().certificate},
-                                    draft.key ? draft.authorities : certificate_facts.trusted,
-                                    certificate_facts.now);
-  draft.key = std::move(ca).value().key;
+  INJ_ASSIGN(auto ca, make_ca(kAuthorityName, {certificate_facts.now, settings.lifetime}));
+  draft.authorities =
+      merge_bundles({ca.certificate}, draft.key ? draft.authorities : certificate_facts.trusted,
+                    certificate_facts.now);
+  draft.key = std::move(ca).key;
   draft.changes.emplace_back("new CA");
   return {};
 }
@@ -193,13 +190,10 @@ Result<void> renew_serving(const ManagedSettings& settings,
   if (wait || (draft.serving && serving_is_current(settings, draft))) {
     return {};
   }
-  auto pair = make_serving_certificate({draft.authorities.front(), *draft.key},
-                                       names_to_issue(settings, draft),
-                                       {certificate_facts.now, settings.lifetime});
-  if (!pair) {
-    return pair.error();
-  }
-  draft.serving = std::move(pair).value();
+  INJ_ASSIGN(auto pair, make_serving_certificate({draft.authorities.front(), *draft.key},
+                                                 names_to_issue(settings, draft),
+                                                 {certificate_facts.now, settings.lifetime}));
+  draft.serving = std::move(pair);
   draft.changes.emplace_back("new serving certificate");
   return {};
 }

@@ -75,15 +75,12 @@ Result<void> demand_client_certificate(SSL_CTX* context, const std::string& clie
 }  // namespace
 
 Result<std::shared_ptr<const ServerContext>> ServerContext::create(const ServerPem& pem) {
-  auto chain = parse_bundle(pem.certificate);
-  if (!chain) {
-    return chain.error();
-  }
+  INJ_ASSIGN(auto chain, parse_bundle(pem.certificate));
   auto key = PrivateKey::parse(pem.key);
   if (!key) {
     return key.error();
   }
-  if (!key.value().belongs_to(chain.value().front())) {
+  if (!key.value().belongs_to(chain.front())) {
     return base::invalid("the private key does not belong to the certificate");
   }
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
@@ -91,15 +88,11 @@ Result<std::shared_ptr<const ServerContext>> ServerContext::create(const ServerP
     return openssl_error("TLS context");
   }
   set_protocol(context.get());
-  if (auto used = use_certificate(context.get(), chain.value(), key.value()); !used) {
-    return used.error();
-  }
+  INJ_TRY(use_certificate(context.get(), chain, key.value()));
   if (!pem.client_ca.empty()) {
-    if (auto demanded = demand_client_certificate(context.get(), pem.client_ca); !demanded) {
-      return demanded.error();
-    }
+    INJ_TRY(demand_client_certificate(context.get(), pem.client_ca));
   }
-  return std::make_shared<const ServerContext>(std::move(context), chain.value().front());
+  return std::make_shared<const ServerContext>(std::move(context), chain.front());
 }
 
 ServerContext::ServerContext(SslContextPtr context, Certificate certificate)

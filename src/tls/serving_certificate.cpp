@@ -73,11 +73,8 @@ std::optional<int> expiry_warning(SystemTime now, SystemTime not_after,
 
 Result<std::unique_ptr<ServingCertificate>> ServingCertificate::create(const ServerPem& pem,
                                                                        base::Logger log) {
-  auto context = ServerContext::create(pem);
-  if (!context) {
-    return context.error();
-  }
-  auto serving = std::make_unique<ServingCertificate>(std::move(context).value(), std::move(log));
+  INJ_ASSIGN(auto context, ServerContext::create(pem));
+  auto serving = std::make_unique<ServingCertificate>(std::move(context), std::move(log));
   serving->remember(pem);
   return serving;
 }
@@ -241,11 +238,8 @@ void ServingCertificate::warn_if_expiring(SystemTime now) {
 Result<std::unique_ptr<CertificateFiles>> CertificateFiles::open(const CertificatePaths& paths,
                                                                  base::Logger log) {
   base::FileSnapshot files = base::read_files(watched(paths));
-  auto pem = to_pem(files);
-  if (!pem) {
-    return pem.error();
-  }
-  auto context = ServerContext::create(pem.value());
+  INJ_ASSIGN(auto pem, to_pem(files));
+  auto context = ServerContext::create(pem);
   if (!context) {
     return base::annotate(context.error(), paths.certificate);
   }

@@ -464,11 +464,8 @@ base::Result<YamlSource> read(string_view raw, std::size_t first_line, LastLine 
 }  // namespace
 
 base::Result<YamlDocument> read_yaml(string_view text, std::size_t first_line, LastLine last) {
-  auto source = read(text, first_line, last, nullptr);
-  if (!source) {
-    return std::move(source).error();
-  }
-  YamlSource& read = source.value();
+  INJ_ASSIGN(auto source, read(text, first_line, last, nullptr));
+  YamlSource& read = source;
   return YamlDocument{std::move(read.value), std::move(read.warnings), read.uses_aliases};
 }
 
