@@ -1,11 +1,13 @@
 #include "admission/admission.h"
 
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/echo.h"
 #include "base/printable.h"
 #include "core/inject.h"
 #include "core/opt_in.h"
@@ -43,7 +45,8 @@ Decision left_alone(Reason reason, std::string detail) {
 AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision,
                               const core::Template& tpl) {
   AdmissionResponse response;
-  response.audit_annotations = {{"reason", std::string(to_string(decision.reason))}};
+  response.audit_annotations.reserve(2);
+  response.audit_annotations.emplace_back("reason", to_string(decision.reason));
   if (!tpl.hash.empty()) {
     response.audit_annotations.emplace_back("template", tpl.hash);
   }
@@ -65,15 +68,21 @@ double seconds_since(SteadyTime::time_point start) {
 }
 
 // A Pod without a name yet goes by the prefix of the name it will get.
-std::string name_of(const AdmissionRequest& request) {
+std::string_view name_of(const AdmissionRequest& request) {
   if (request.name.empty() && request.pod) {
-    return base::echoed(request.pod->name.empty() ? request.pod->generate_name : request.pod->name);
+    return request.pod->name.empty() ? request.pod->generate_name : request.pod->name;
   }
-  return base::echoed(request.name);
+  return request.name;
 }
 
-std::string owner_of(const AdmissionRequest& request) {
-  return request.pod ? base::echoed(to_string(request.pod->owner)) : std::string();
+// "ReplicaSet/web-5d4f", without an allocation; empty if there is none.
+fmt::memory_buffer owner_of(const AdmissionRequest& request) {
+  fmt::memory_buffer text;
+  if (request.pod && !request.pod->owner.name.empty()) {
+    fmt::format_to(std::back_inserter(text), "{}/{}", request.pod->owner.kind,
+                   request.pod->owner.name);
+  }
+  return text;
 }
 
 }  // namespace
@@ -171,10 +180,11 @@ HttpReply Admission::bad_request(const base::Error& error) const {
 
 HttpReply Admission::no_template(const AdmissionRequest& request) const {
   metrics_.count_failure(AdmissionFailure::NoTemplate);
-  log_.warn("admission without a template", {{"namespace", base::echoed(request.name_space)},
-                                             {"name", name_of(request)},
-                                             {"owner", owner_of(request)},
-                                             {"uid", base::echoed(request.uid)}});
+  log_.warn("admission without a template",
+            {{"namespace", base::echoed(request.name_space)},
+             {"name", base::echoed(name_of(request))},
+             {"owner", base::echoed(fmt::to_string(owner_of(request)))},
+             {"uid", base::echoed(request.uid)}});
   return plain_text(kUnavailable, "no template yet");
 }
 
@@ -182,16 +192,23 @@ HttpReply Admission::no_template(const AdmissionRequest& request) const {
 void Admission::log(const AdmissionRequest& request, const Decision& decision,
                     double seconds) const {
   const bool dull = decision.reason == Reason::NotRequested && decision.warnings.empty();
+  if (!log_.enabled(dull ? base::LogLevel::Debug : base::LogLevel::Info)) {
+    return;
+  }
   const auto write = dull ? &base::Logger::debug : &base::Logger::info;
-  (log_.*write)("admission", {{"namespace", base::echoed(request.name_space)},
-                              {"name", name_of(request)},
-                              {"owner", owner_of(request)},
+  const base::Echo name_space(request.name_space);
+  const base::Echo name(name_of(request));
+  const base::Echo uid(request.uid);
+  const auto owner = owner_of(request);
+  (log_.*write)("admission", {{"namespace", name_space.text()},
+                              {"name", name.text()},
+                              {"owner", base::Echo({owner.data(), owner.size()}).text()},
                               {"outcome", to_string(decision.outcome)},
                               {"reason", to_string(decision.reason)},
                               {"detail", decision.detail},
                               {"warnings", core::joined(decision.warnings)},
                               {"dry_run", request.dry_run},
-                              {"uid", base::echoed(request.uid)},
+                              {"uid", uid.text()},
                               {"seconds", seconds}});
 }
 

@@ -1,12 +1,13 @@
 #include "admission/review.h"
 
 #include <cstdint>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
 #include "base/base64.h"
-#include "base/json.h"
+#include "base/json_string.h"
 #include "base/printable.h"
 #include "core/gather.h"
 
@@ -34,6 +35,12 @@ class TapeNode {
   [[nodiscard]] bool is_object() const { return value_ && value_->is_object(); }
 
   [[nodiscard]] bool is_array() const { return value_ && value_->is_array(); }
+
+  [[nodiscard]] std::size_t size() const {
+    return is_object()  ? value_->get_object().value_unsafe().size()
+           : is_array() ? value_->get_array().value_unsafe().size()
+                        : 0;
+  }
 
   [[nodiscard]] std::optional<std::string_view> text() const { return get<std::string_view>(); }
 
@@ -80,12 +87,13 @@ class TapeNode {
   std::optional<dom::element> value_;  // Empty where the document has no such node.
 };
 
-std::string text_at(TapeNode object, std::string_view key) {
-  return std::string(object.member(key).text().value_or(""));
+// Valid as long as the parser's tape.
+std::string_view text_at(TapeNode object, std::string_view key) {
+  return object.member(key).text().value_or("");
 }
 
 base::Result<ReviewVersion> version_of(TapeNode review) {
-  const std::string version = text_at(review, "apiVersion");
+  const std::string_view version = text_at(review, "apiVersion");
   if (text_at(review, "kind") != "AdmissionReview") {
     return base::invalid("not an AdmissionReview");
   }
@@ -123,8 +131,9 @@ base::Result<AdmissionRequest> read_request(TapeNode review, const core::Templat
   AdmissionRequest request;
   request.version = version.value();
   request.uid = text_at(body, "uid");
-  request.group = text_at(body.member("resource"), "group");
-  request.resource = text_at(body.member("resource"), "resource");
+  const TapeNode resource = body.member("resource");
+  request.group = text_at(resource, "group");
+  request.resource = text_at(resource, "resource");
   request.sub_resource = text_at(body, "subResource");
   request.operation = text_at(body, "operation");
   request.name = text_at(body, "name");
@@ -151,17 +160,40 @@ base::Result<AdmissionRequest> read_with(dom::parser& parser, std::string_view b
   return read_request(TapeNode(review), tpl);
 }
 
-std::string json_string(std::string_view text) {
-  return base::to_text(base::Json(text));
+void append_failure(std::string& text, const AdmissionResponse& response) {
+  text += R"(,"status":{"status":"Failure","message":)";
+  base::append_json_string(text, response.message);
+  fmt::format_to(std::back_inserter(text), R"(,"code":{}}})", response.code);
 }
 
-template <class Range, class Write>
-std::string joined(const Range& range, Write write) {
-  std::string text;
-  for (const auto& item : range) {
-    text += (text.empty() ? "" : ",") + write(item);
+void append_patch(std::string& text, std::string_view patch) {
+  text += R"(,"patch":")";
+  base::append_base64(text, patch);
+  text += R"(","patchType":"JSONPatch")";
+}
+
+void append_audit_annotations(std::string& text, const AdmissionResponse& response) {
+  text += R"(,"auditAnnotations":)";
+  char separator = '{';
+  for (const auto& [key, value] : response.audit_annotations) {
+    text += separator;
+    base::append_json_string(text, key);
+    text += ':';
+    base::append_json_string(text, value);
+    separator = ',';
   }
-  return text;
+  text += '}';
+}
+
+void append_warnings(std::string& text, const AdmissionResponse& response) {
+  text += R"(,"warnings":)";
+  char separator = '[';
+  for (const std::string& warning : response.warnings) {
+    text += separator;
+    base::append_json_string(text, warning);
+    separator = ',';
+  }
+  text += ']';
 }
 
 }  // namespace
@@ -178,28 +210,29 @@ base::Result<AdmissionRequest> read_review(std::string_view body, const core::Te
 }
 
 std::string write_review(const AdmissionRequest& request, const AdmissionResponse& response) {
+  constexpr std::size_t kUsualSize = 384;  // Of what is not the patch.
   const bool v1 = request.version == ReviewVersion::V1;
-  std::string text = fmt::format(
-      R"({{"kind":"AdmissionReview","apiVersion":"{}","response":{{"uid":{},"allowed":{})",
-      v1 ? kV1 : kV1Beta1, json_string(request.uid), response.allowed);
+  std::string text;
+  text.reserve(kUsualSize + response.patch.size() / 3 * 4);
+  text += R"({"kind":"AdmissionReview","apiVersion":")";
+  text += v1 ? kV1 : kV1Beta1;
+  text += R"(","response":{"uid":)";
+  base::append_json_string(text, request.uid);
+  text += response.allowed ? R"(,"allowed":true)" : R"(,"allowed":false)";
   if (!response.message.empty()) {
-    text += fmt::format(R"(,"status":{{"status":"Failure","message":{},"code":{}}})",
-                        json_string(response.message), response.code);
+    append_failure(text, response);
   }
   if (!response.patch.empty()) {
-    text += fmt::format(R"(,"patch":"{}","patchType":"JSONPatch")",
-                        base::base64_encode(response.patch));
+    append_patch(text, response.patch);
   }
   if (!response.audit_annotations.empty()) {
-    text += fmt::format(R"(,"auditAnnotations":{{{}}})",
-                        joined(response.audit_annotations, [](const auto& entry) {
-                          return json_string(entry.first) + ":" + json_string(entry.second);
-                        }));
+    append_audit_annotations(text, response);
   }
   if (v1 && !response.warnings.empty()) {
-    text += fmt::format(R"(,"warnings":[{}])", joined(response.warnings, json_string));
+    append_warnings(text, response);
   }
-  return text + "}}\n";
+  text += "}}\n";
+  return text;
 }
 
 }  // namespace injector::admission

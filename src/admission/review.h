@@ -49,7 +49,8 @@ struct AdmissionResponse {
   std::string message;  // Why it is not allowed.
   int code = 0;         // With the message; 0: none.
   std::vector<std::string> warnings;
-  std::vector<std::pair<std::string, std::string>> audit_annotations;
+  // Keys and values; what they point to outlives the response.
+  std::vector<std::pair<std::string_view, std::string_view>> audit_annotations;
 };
 
 /// InvalidInput says what is wrong with the review: "not JSON: ...", "request.uid: missing".

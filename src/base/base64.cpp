@@ -20,8 +20,32 @@ constexpr std::array<std::uint8_t, 256> kValues = [] {
   return values;
 }();
 
-std::uint32_t byte_at(std::string_view bytes, std::size_t index) noexcept {
-  return index < bytes.size() ? static_cast<unsigned char>(bytes[index]) : 0;
+// Two digits for every 12 bits: one look-up for two digits.
+struct Pair {
+  char first;
+  char second;
+};
+
+constexpr std::array<Pair, 4096> kPairs = [] {
+  std::array<Pair, 4096> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs.at(i) = {kAlphabet[i >> 6U], kAlphabet[i & 63U]};
+  }
+  return pairs;
+}();
+
+std::uint32_t value_of(char byte) noexcept {
+  return static_cast<unsigned char>(byte);
+}
+
+// Four digits for 24 bits.
+void write_group(char* to, std::uint32_t group) noexcept {
+  const Pair high = kPairs[group >> 12U];
+  const Pair low = kPairs[group & 4095U];
+  to[0] = high.first;
+  to[1] = high.second;
+  to[2] = low.first;
+  to[3] = low.second;
 }
 
 std::string without_line_breaks(std::string_view text) {
@@ -37,19 +61,28 @@ std::string without_line_breaks(std::string_view text) {
 
 }  // namespace
 
-std::string base64_encode(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4, '\0');
-  char* out = text.data();  // Every answer of the webhook goes through here: no push_back.
-  for (std::size_t i = 0; i < bytes.size(); i += 3, out += 4) {
-    const std::uint32_t group =
-        byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
-    out[0] = kAlphabet[group >> 18U];
-    out[1] = kAlphabet[group >> 12U & 63U];
-    out[2] = kAlphabet[group >> 6U & 63U];
-    out[3] = kAlphabet[group & 63U];
+void append_base64(std::string& out, std::string_view bytes) {
+  const std::size_t begin = out.size();
+  out.resize(begin + (bytes.size() + 2) / 3 * 4);
+  char* to = out.data() + begin;  // Every answer of the webhook goes through here: no push_back.
+  const std::size_t whole = bytes.size() / 3 * 3;
+  for (std::size_t i = 0; i < whole; i += 3, to += 4) {
+    write_group(to,
+                value_of(bytes[i]) << 16U | value_of(bytes[i + 1]) << 8U | value_of(bytes[i + 2]));
   }
-  const std::size_t padding = text.size() / 4 * 3 - bytes.size();
-  text.replace(text.size() - padding, padding, padding, '=');
+  const std::string_view rest = bytes.substr(whole);
+  if (rest.empty()) {
+    return;
+  }
+  const bool two = rest.size() == 2;
+  write_group(to, value_of(rest[0]) << 16U | (two ? value_of(rest[1]) << 8U : 0));
+  to[2] = two ? to[2] : '=';
+  to[3] = '=';
+}
+
+std::string base64_encode(std::string_view bytes) {
+  std::string text;
+  append_base64(text, bytes);
   return text;
 }
 

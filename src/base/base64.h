@@ -9,6 +9,7 @@
 namespace injector::base {
 
 [[nodiscard]] std::string base64_encode(std::string_view bytes);
+void append_base64(std::string& out, std::string_view bytes);
 
 /// Line breaks are skipped, as Go's decoder does it; anything else that does not belong is no
 /// answer.

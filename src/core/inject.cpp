@@ -173,25 +173,24 @@ Plan plan_for(const PodFacts& pod, const Template& tpl, const Policy& policy) {
   });
   plan.labels = absent_entries(tpl.labels, pod.labels);
   plan.annotations = absent_entries(tpl.annotations, pod.annotations);
-  plan.annotations.emplace_back(policy.status_key(), write_status(status_of(pod, plan, tpl.hash)));
+  plan.annotations.emplace_back(policy.status_key(), write_status(pod, plan, tpl.hash));
   return plan;
 }
 
-std::vector<Port> ports_of(const Piece& container) {
-  std::vector<Port> ports;
+// Calls `visit` with every port of the container.
+template <class Visit>
+void each_port(const Piece& container, Visit visit) {
   const Json* list = base::find(container.value, "ports");
   if (list == nullptr || !list->is_array()) {
-    return ports;
+    return;
   }
   for (const Json& entry : *list) {
     const Json* number = base::find(entry, "containerPort");
     const std::string_view protocol = base::text_of(base::find(entry, "protocol"));
     if (number != nullptr && number->is_number_integer()) {
-      ports.push_back(
-          {number->get<std::int64_t>(), std::string(protocol.empty() ? "TCP" : protocol)});
+      visit(Port{number->get<std::int64_t>(), std::string(protocol.empty() ? "TCP" : protocol)});
     }
   }
-  return ports;
 }
 
 // One warning a port, however many app containers claim it.
@@ -212,9 +211,7 @@ void warn_of_port(const PodFacts& pod, const Piece& sidecar, const Port& port,
 }
 
 void warn_of_ports(const PodFacts& pod, const Piece& sidecar, std::vector<Warning>& warnings) {
-  for (const Port& port : ports_of(sidecar)) {
-    warn_of_port(pod, sidecar, port, warnings);
-  }
+  each_port(sidecar, [&](const Port& port) { warn_of_port(pod, sidecar, port, warnings); });
 }
 
 std::vector<Warning> port_conflicts(const PodFacts& pod, const Template& tpl) {

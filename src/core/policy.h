@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace injector::core {
 
@@ -13,7 +14,12 @@ struct Policy {
   bool inject_by_default = false;  // The answer where neither Pod nor Namespace has one.
   OnConflict on_conflict = OnConflict::Reject;
 
-  [[nodiscard]] std::string status_key() const { return key + "-status"; }
+  [[nodiscard]] std::string status_key() const {
+    constexpr std::string_view kSuffix = "-status";
+    std::string text;
+    text.reserve(key.size() + kSuffix.size());
+    return text.append(key).append(kSuffix);
+  }
 };
 
 }  // namespace injector::core

@@ -1,7 +1,10 @@
 #include "core/render.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "base/json_string.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
 
@@ -39,82 +42,125 @@ void add_entries(Json& metadata, const char* field, const StringMap& entries) {
   }
 }
 
-std::string json_string(std::string_view text) {
-  return base::to_text(Json(text));
-}
-
-std::string pointer_token(std::string_view key) {
-  std::string token;
+// A key as a reference token of RFC 6901, within a JSON string.
+void append_token(std::string& path, std::string_view key) {
   for (const char c : key) {
-    token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    if (c == '~') {
+      path += "~0";
+    } else if (c == '/') {
+      path += "~1";
+    } else {
+      path += c;
+    }
   }
-  return token;
 }
 
-std::string as_object(const StringMap& entries) {
-  std::string text;
-  for (const auto& [key, value] : entries) {
-    text += (text.empty() ? "" : ",") + json_string(key) + ":" + json_string(value);
-  }
-  return "{" + text + "}";
-}
-
-std::string as_list(const std::vector<const Piece*>& pieces) {
-  std::string text;
-  for (const Piece* piece : pieces) {
-    text += (text.empty() ? "" : ",") + piece->text;
-  }
-  return "[" + text + "]";
-}
-
+// The operations' text, written once from front to back.
 class PatchText {
  public:
-  explicit PatchText(std::string_view prefix)
-      : prefix_(prefix) {}
+  PatchText(std::string_view prefix, std::size_t room)
+      : prefix_(prefix) {
+    constexpr std::size_t kUsualPath = 128;
+    text_.reserve(room);
+    path_.reserve(kUsualPath);
+  }
 
-  // `path` starts with a slash; `value` is JSON.
-  void add(std::string_view path, std::string_view value) {
+  void add_empty_object(std::string_view path) {
+    begin(path);
+    text_ += "{}}";
+  }
+
+  void add_entries(std::string_view path, const StringMap& entries, Presence parent) {
+    if (parent == Presence::Present) {
+      for (const auto& [key, value] : entries) {
+        begin(path, key);
+        base::append_json_string(text_, value);
+        text_ += '}';
+      }
+    } else if (!entries.empty()) {
+      begin(path);
+      append_object(entries);
+      text_ += '}';
+    }
+  }
+
+  void add_pieces(std::string_view path, const std::vector<const Piece*>& pieces, Presence parent) {
+    if (parent == Presence::Present) {
+      for (const Piece* piece : pieces) {
+        begin(path, "-");
+        text_ += piece->text;
+        text_ += '}';
+      }
+    } else if (!pieces.empty()) {
+      begin(path);
+      append_list(pieces);
+      text_ += '}';
+    }
+  }
+
+  [[nodiscard]] std::string take() && {
+    text_ += text_.empty() ? "[]" : "]";
+    return std::move(text_);
+  }
+
+ private:
+  // Up to the value, which the caller appends, with the closing brace. `path` starts with a slash.
+  void begin(std::string_view path, std::optional<std::string_view> key = std::nullopt) {
     text_ += text_.empty() ? "[" : ",";
     text_ += R"({"op":"add","path":)";
-    text_ += json_string(prefix_ + std::string(path));
+    path_.assign(prefix_).append(path);
+    if (key) {
+      path_ += '/';
+      append_token(path_, *key);
+    }
+    base::append_json_string(text_, path_);
     text_ += R"(,"value":)";
-    text_ += value;
+  }
+
+  void append_object(const StringMap& entries) {
+    char separator = '{';
+    for (const auto& [key, value] : entries) {
+      text_ += separator;
+      base::append_json_string(text_, key);
+      text_ += ':';
+      base::append_json_string(text_, value);
+      separator = ',';
+    }
     text_ += '}';
   }
 
-  void add_entries(const std::string& path, const StringMap& entries, Presence parent) {
-    if (entries.empty()) {
-      return;
-    }
-    if (parent != Presence::Present) {
-      add(path, as_object(entries));
-      return;
-    }
-    for (const auto& [key, value] : entries) {
-      add(path + "/" + pointer_token(key), json_string(value));
-    }
-  }
-
-  void add_pieces(const std::string& path, const std::vector<const Piece*>& pieces,
-                  Presence parent) {
-    if (pieces.empty()) {
-      return;
-    }
-    if (parent != Presence::Present) {
-      add(path, as_list(pieces));
-      return;
-    }
+  void append_list(const std::vector<const Piece*>& pieces) {
+    char separator = '[';
     for (const Piece* piece : pieces) {
-      add(path + "/-", piece->text);
+      text_ += separator;
+      text_ += piece->text;
+      separator = ',';
     }
+    text_ += ']';
   }
 
-  [[nodiscard]] std::string take() && { return std::move(text_) + "]"; }
-
- private:
-  std::string prefix_;
+  std::string_view prefix_;
   std::string text_;
+  std::string path_;  // Of the operation at hand; keeps its memory.
 };
+
+// At least what the patch takes, in all but odd cases: an operation around each value, and escapes.
+std::size_t room_for(const Plan& plan) {
+  constexpr std::size_t kOperation = 96;
+  std::size_t room = kOperation;
+  for (const auto* pieces :
+       {&plan.containers, &plan.init_containers, &plan.volumes, &plan.image_pull_secrets}) {
+    for (const Piece* piece : *pieces) {
+      room += kOperation + piece->text.size();
+    }
+  }
+  for (const auto* entries : {&plan.labels, &plan.annotations}) {
+    for (const auto& [key, value] : *entries) {
+      room += kOperation + key.size() + value.size() * 3 / 2;
+    }
+  }
+  return room;
+}
 
 }  // namespace
 
@@ -131,9 +177,9 @@ Json patched_object(Json pod, const Plan& plan) {
 }
 
 std::string json_patch(const PodFacts& facts, const Plan& plan, std::string_view prefix) {
-  PatchText patch(prefix);
+  PatchText patch(prefix, room_for(plan));
   if (facts.metadata != Presence::Present) {
-    patch.add("/metadata", "{}");
+    patch.add_empty_object("/metadata");
   }
   patch.add_entries("/metadata/labels", plan.labels, facts.labels_map);
   patch.add_entries("/metadata/annotations", plan.annotations, facts.annotations_map);

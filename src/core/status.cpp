@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/json_string.h"
+
 namespace injector::core {
 namespace {
 
 using base::Json;
 using Names = std::vector<std::string>;
+
+constexpr std::size_t kUsualSize = 160;
 
 struct Member {
   std::string_view key;
@@ -25,27 +29,63 @@ constexpr std::array<Member, 7> kMembers = {{
     {"created", &Status::created},
 }};
 
-Names names_of(const std::vector<const Piece*>& pieces) {
-  Names names;
+// Writes `,"key":["a","b"]` name by name; nothing for no names.
+class NameList {
+ public:
+  NameList(std::string& text, std::string_view key)
+      : text_(text),
+        key_(key) {}
+
+  ~NameList() {
+    if (!empty_) {
+      text_ += ']';
+    }
+  }
+
+  NameList(const NameList&) = delete;
+  NameList& operator=(const NameList&) = delete;
+
+  void add(std::string_view name) {
+    if (empty_) {
+      text_ += ',';
+      base::append_json_string(text_, key_);
+      text_ += ":[";
+    } else {
+      text_ += ',';
+    }
+    base::append_json_string(text_, name);
+    empty_ = false;
+  }
+
+ private:
+  std::string& text_;  // Not owned.
+  std::string_view key_;
+  bool empty_ = true;
+};
+
+void append_names(std::string& text, std::string_view key,
+                  const std::vector<const Piece*>& pieces) {
+  NameList list(text, key);
   for (const Piece* piece : pieces) {
-    names.push_back(piece->name);
+    list.add(piece->name);
   }
-  return names;
 }
 
-Names keys_of(const StringMap& map) {
-  Names keys;
-  for (const auto& [key, value] : map) {
-    keys.push_back(key);
+void append_names(std::string& text, std::string_view key, const StringMap& map) {
+  NameList list(text, key);
+  for (const auto& entry : map) {
+    list.add(entry.first);
   }
-  return keys;
 }
 
-Names created_by(const PodFacts& facts, const Plan& plan) {
-  Names created;
-  const auto note = [&](Presence parent, bool needed, const std::string& path) {
-    if (needed && parent != Presence::Present) {
-      created.push_back(parent == Presence::Null ? path + kWasNull : path);
+// Which parents the plan creates, or makes anew from null.
+void append_created(std::string& text, const PodFacts& facts, const Plan& plan) {
+  NameList list(text, "created");
+  const auto note = [&](Presence parent, bool needed, std::string_view path) {
+    if (needed && parent == Presence::Null) {
+      list.add(std::string(path) + kWasNull);
+    } else if (needed && parent == Presence::Absent) {
+      list.add(path);
     }
   };
   constexpr bool kAlways = true;  // The status annotation itself needs them.
@@ -55,7 +95,6 @@ Names created_by(const PodFacts& facts, const Plan& plan) {
   note(facts.init_container_list, !plan.init_containers.empty(), "spec.initContainers");
   note(facts.volume_list, !plan.volumes.empty(), "spec.volumes");
   note(facts.image_pull_secret_list, !plan.image_pull_secrets.empty(), "spec.imagePullSecrets");
-  return created;
 }
 
 base::Result<Names> read_names(const Json& list, std::string_view key) {
@@ -74,29 +113,20 @@ base::Result<Names> read_names(const Json& list, std::string_view key) {
 
 }  // namespace
 
-Status status_of(const PodFacts& facts, const Plan& plan, std::string_view hash) {
-  return {
-      .template_hash = std::string(hash),
-      .containers = names_of(plan.containers),
-      .init_containers = names_of(plan.init_containers),
-      .volumes = names_of(plan.volumes),
-      .image_pull_secrets = names_of(plan.image_pull_secrets),
-      .labels = keys_of(plan.labels),
-      .annotations = keys_of(plan.annotations),
-      .created = created_by(facts, plan),
-  };
-}
-
-std::string write_status(const Status& status) {
-  Json value = Json::object();
-  value["template"] = status.template_hash;
-  for (const Member& member : kMembers) {
-    const Names& names = status.*member.names;
-    if (!names.empty()) {
-      value[std::string(member.key)] = names;
-    }
-  }
-  return base::to_text(value);
+std::string write_status(const PodFacts& facts, const Plan& plan, std::string_view hash) {
+  std::string text;
+  text.reserve(kUsualSize);
+  text += R"({"template":)";
+  base::append_json_string(text, hash);
+  append_names(text, "containers", plan.containers);
+  append_names(text, "initContainers", plan.init_containers);
+  append_names(text, "volumes", plan.volumes);
+  append_names(text, "imagePullSecrets", plan.image_pull_secrets);
+  append_names(text, "labels", plan.labels);
+  append_names(text, "annotations", plan.annotations);
+  append_created(text, facts, plan);
+  text += '}';
+  return text;
 }
 
 base::Result<Status> read_status(const Json& value) {

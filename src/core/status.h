@@ -31,11 +31,10 @@ struct Status {
   std::vector<std::string> created;      // Parents that were absent: "spec.volumes".
 };
 
-/// What `plan` is about to do to the Pod of `facts`.
-[[nodiscard]] Status status_of(const PodFacts& facts, const Plan& plan, std::string_view hash);
-
-/// One line of JSON; empty lists are left out.
-[[nodiscard]] std::string write_status(const Status& status);
+/// What `plan`, which has no status annotation yet, is about to do to the Pod of `facts`: one line
+/// of JSON; empty lists are left out.
+[[nodiscard]] std::string write_status(const PodFacts& facts, const Plan& plan,
+                                       std::string_view hash);
 
 /// Reads a parsed annotation value back. Unknown members are ignored: a later version may add some.
 [[nodiscard]] base::Result<Status> read_status(const base::Json& value);

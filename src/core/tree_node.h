@@ -24,6 +24,8 @@ class TreeNode {
 
   [[nodiscard]] bool is_array() const { return exists() && value_->is_array(); }
 
+  [[nodiscard]] std::size_t size() const { return is_object() || is_array() ? value_->size() : 0; }
+
   [[nodiscard]] std::optional<std::string_view> text() const {
     if (!exists() || !value_->is_string()) {
       return std::nullopt;

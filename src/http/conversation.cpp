@@ -45,6 +45,14 @@ auto guarded(const Route& route, const base::Logger& log, const Call& call) -> d
   return text_reply(500, "internal error");
 }
 
+/// The request line without its query, which httplib would take to pieces for nobody.
+void set_line(std::string& line, const RequestHead& head) {
+  line.assign(head.line);
+  if (const std::size_t begin = line.find('?'); begin != std::string::npos) {
+    line.erase(begin, line.rfind(' ') - begin);
+  }
+}
+
 void give_back(std::string& buffer) {
   if (buffer.capacity() > kKeptCapacity && buffer.size() < kKeptCapacity / 2) {
     buffer.shrink_to_fit();
@@ -149,7 +157,7 @@ bool Conversation::begin_request(const RequestHead& head, std::string& out) {
   // Nobody reads a body of GET: what follows it cannot be found.
   const bool takes_body = route->method == Method::Post;
   pending_.frame.stays_open = head.keeps_alive && (takes_body || !head.has_body());
-  pending_.line.assign(head.line);
+  set_line(pending_.line, head);
   pending_.query.assign(head.query);
   pending_.chunked = takes_body && !head.transfer_encoding.empty();
   pending_.length = takes_body ? head.content_length.value_or(0) : 0;

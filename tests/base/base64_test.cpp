@@ -27,6 +27,9 @@ TEST_CASE("base64: every byte survives", "[base]") {
     bytes += static_cast<char>(i);
   }
   REQUIRE(base64_decode(base64_encode(bytes)) == bytes);
+  std::string text = "before ";
+  append_base64(text, bytes);
+  REQUIRE(text == "before " + base64_encode(bytes));
 }
 
 TEST_CASE("base64: line breaks are skipped, anything else is no answer", "[base]") {
