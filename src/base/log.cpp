@@ -1,17 +1,25 @@
 #include "base/log.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <iterator>
 #include <mutex>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include "base/json.h"
+#include "base/json_string.h"
+#include "base/log_writer.h"
 #include "base/printable.h"
 
 namespace injector::base {
@@ -35,52 +43,168 @@ class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
   Logger::Sink callback_;
 };
 
+/// Queues lines for standard error; LogWriter has a lock of its own.
+class StandardErrorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit StandardErrorSink(LogWriter& writer)
+      : writer_(writer) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    writer_.add(std::string_view(message.payload.data(), message.payload.size()));
+  }
+
+  void flush_() override {}
+
+  LogWriter& writer_;  // Not owned; lives as long as the process.
+};
+
 std::shared_ptr<spdlog::logger> logger_on(spdlog::sink_ptr sink) {
-  sink->set_pattern("%v");
   auto logger = std::make_shared<spdlog::logger>("", std::move(sink));
   logger->set_level(spdlog::level::trace);
   return logger;
 }
 
-std::string timestamp() {
+// The date and time of a second are the same for a thousand lines.
+void append_timestamp(std::string& line) {
+  struct Second {
+    std::time_t time = -1;
+    std::array<char, 24> text{};
+    std::size_t size = 0;
+  };
+
+  thread_local Second second;
   const auto now = std::chrono::system_clock::now();
+  const std::time_t time = std::chrono::system_clock::to_time_t(now);
+  if (time != second.time) {
+    std::tm utc{};
+    gmtime_r(&time, &utc);
+    second.time = time;
+    second.size = std::strftime(second.text.data(), second.text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  }
   const auto millis =
       std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-  return fmt::format("{}.{:03}Z", std::string_view(text.data(), size), millis);
+  line.append(second.text.data(), second.size);
+  fmt::format_to(std::back_inserter(line), ".{:03}Z", millis);
 }
 
 // Whoever logs bounds what others wrote; this is for what was forgotten.
 constexpr std::size_t kFieldLimit = 4096;
+constexpr std::size_t kKeptLine = std::size_t{16} << 10U;
 
-std::string json_quoted(std::string_view text) {
-  return escape_json_text(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+bool is_plain_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+void append_quoted(std::string& line, std::string_view text) {
+  if (is_plain_ascii(text)) {
+    append_json_string(line, text);
+  } else {
+    line += escape_json_text(to_text(Json(text)));
+  }
 }
 
 bool needs_quotes(std::string_view text) {
   return text.empty() || text.find_first_of(" \"=\\") != std::string_view::npos ||
-         needs_escapes(text);
+         !(is_plain_ascii(text) || !needs_escapes(text));
 }
 
-std::string text_value(std::string_view text, LogFormat format) {
-  const std::string bounded = shortened(text, kFieldLimit);
-  return format == LogFormat::Json || needs_quotes(bounded) ? json_quoted(bounded) : bounded;
+void append_text(std::string& line, std::string_view text, LogFormat format) {
+  const std::string cut = text.size() > kFieldLimit ? shortened(text, kFieldLimit) : std::string();
+  const std::string_view bounded = cut.empty() ? text : cut;
+  if (format == LogFormat::Json || needs_quotes(bounded)) {
+    append_quoted(line, bounded);
+  } else {
+    line += bounded;
+  }
 }
 
 void append_value(std::string& line, const LogField::Value& value, LogFormat format) {
   if (const auto* text = std::get_if<std::string_view>(&value)) {
-    line += text_value(*text, format);
+    append_text(line, *text, format);
   } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    line += fmt::format("{}", *number);
+    fmt::format_to(std::back_inserter(line), "{}", *number);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    line += fmt::format("{:.6g}", *real);
+    fmt::format_to(std::back_inserter(line), "{:.6g}", *real);
   } else {
     line += std::get<bool>(value) ? "true" : "false";
   }
+}
+
+void append_json_line(std::string& line, LogLevel level, std::string_view message,
+                      Logger::Fields fields) {
+  line += R"({"time":")";
+  append_timestamp(line);
+  line += R"(","level":")";
+  line += kLevelNames.at(static_cast<std::size_t>(level));
+  line += R"(","msg":)";
+  append_quoted(line, message);
+  for (const LogField& field : fields) {
+    line += ',';
+    append_quoted(line, field.key);
+    line += ':';
+    append_value(line, field.value, LogFormat::Json);
+  }
+  line += '}';
+}
+
+void append_text_line(std::string& line, LogLevel level, std::string_view message,
+                      Logger::Fields fields) {
+  append_timestamp(line);
+  line += ' ';
+  line += kLevelTags.at(static_cast<std::size_t>(level));
+  line += ' ';
+  line += message;
+  for (const LogField& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    append_value(line, field.value, LogFormat::Text);
+  }
+}
+
+void append_line(std::string& line, LogFormat format, LogLevel level, std::string_view message,
+                 Logger::Fields fields) {
+  format == LogFormat::Json ? append_json_line(line, level, message, fields)
+                            : append_text_line(line, level, message, fields);
+}
+
+bool writes_to_standard_error(const spdlog::logger& logger) {
+  return dynamic_cast<const StandardErrorSink*>(logger.sinks().front().get()) != nullptr;
+}
+
+std::string dropped_line(LogFormat format, std::uint64_t dropped) {
+  std::string line;
+  append_line(line, format, LogLevel::Warn, "log lines dropped: standard error was too slow",
+              {{"count", dropped}});
+  return line;
+}
+
+// Null until the first logger that writes there. Never destroyed, only emptied: threads may log
+// until the process has gone.
+std::atomic<LogWriter*> standard_error{nullptr};    // NOLINT: there is one standard error.
+std::terminate_handler terminate_before = nullptr;  // NOLINT: likewise.
+
+[[noreturn]] void flush_and_terminate() {
+  flush_standard_error();
+  if (terminate_before != nullptr) {
+    terminate_before();
+  }
+  std::abort();
+}
+
+LogWriter& writer_of_standard_error(LogFormat format) {
+  static const bool made = [format] {
+    LogWriter::Options options;
+    options.report = [format](std::uint64_t dropped) { return dropped_line(format, dropped); };
+    standard_error = new LogWriter(STDERR_FILENO, std::move(options));  // NOLINT: see above.
+    terminate_before = std::set_terminate(flush_and_terminate);
+    std::atexit(
+        flush_standard_error);  // NOLINT(cert-err33-c): without room for it, lines are lost.
+    return true;
+  }();
+  static_cast<void>(made);
+  return *standard_error;
 }
 
 template <class T>
@@ -108,7 +232,7 @@ std::optional<LogFormat> parse_log_format(std::string_view text) {
 Logger::Logger(LogFormat format, LogLevel level)
     : format_(format),
       level_(level),
-      out_(logger_on(std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+      out_(logger_on(std::make_shared<StandardErrorSink>(writer_of_standard_error(format)))) {}
 
 Logger::Logger(LogFormat format, LogLevel level, Sink sink)
     : format_(format),
@@ -116,7 +240,7 @@ Logger::Logger(LogFormat format, LogLevel level, Sink sink)
       out_(logger_on(std::make_shared<CallbackSink>(std::move(sink)))) {}
 
 Logger Logger::silent() {
-  Logger logger(LogFormat::Text, LogLevel::Error);
+  Logger logger(LogFormat::Text, LogLevel::Error, Sink());
   logger.out_ = nullptr;
   return logger;
 }
@@ -145,19 +269,32 @@ void Logger::write(LogLevel level, std::string_view message, Fields fields) cons
   if (!enabled(level)) {
     return;
   }
-  const auto index = static_cast<std::size_t>(level);
-  const bool json = format_ == LogFormat::Json;
-  std::string line = json ? fmt::format(R"({{"time":"{}","level":"{}","msg":{})", timestamp(),
-                                        kLevelNames.at(index), json_quoted(message))
-                          : fmt::format("{} {} {}", timestamp(), kLevelTags.at(index), message);
-  for (const LogField& field : fields) {
-    line += json ? fmt::format(",{}:", json_quoted(field.key)) : fmt::format(" {}=", field.key);
-    append_value(line, field.value, format_);
+  if (writes_to_standard_error(*out_) && !standard_error.load()->has_room()) {
+    return;  // It would be dropped: not worth formatting.
   }
-  if (json) {
-    line += '}';
-  }
+  thread_local std::string kept;  // Its memory serves the next line.
+  std::string line = std::exchange(kept, {});
+  line.clear();
+  append_line(line, format_, level, message, fields);
   out_->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+  if (line.capacity() <= kKeptLine) {
+    kept = std::move(line);
+  }
+}
+
+void flush_standard_error() noexcept {
+  constexpr Duration kPatience{1000};
+  try {
+    if (LogWriter* writer = standard_error) {
+      writer->flush(kPatience);
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the process ends, and has said what it could.
+  }
+}
+
+std::uint64_t dropped_log_lines() noexcept {
+  const LogWriter* writer = standard_error;
+  return writer == nullptr ? 0 : writer->dropped();
 }
 
 }  // namespace injector::base

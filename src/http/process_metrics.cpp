@@ -13,6 +13,8 @@
 
 #include <prometheus/metric_family.h>
 
+#include "base/log_writer.h"
+
 namespace injector::http {
 namespace {
 
@@ -134,6 +136,9 @@ std::vector<MetricFamily> ProcessMetrics::Collect() const {
                               "Start time of the process since the Unix epoch in seconds.",
                               MetricType::Gauge, *boot + times->started_after_boot_seconds));
   }
+  families.push_back(family("envoy_initializer_log_lines_dropped_total",
+                            "Log lines that standard error was too slow for.", MetricType::Counter,
+                            static_cast<double>(base::dropped_log_lines())));
   return families;
 }
 
