@@ -43,7 +43,6 @@ Outcome Controller::reconcile_safely(const std::string& key, const std::stop_tok
 }
 
 Outcome Controller::thrown(const std::string& key, const char* what) {
-  ++exceptions_;
   log_.error("reconcile threw", {{"controller", name_}, {"key", key}, {"error", what}});
   return Outcome::retry(what);
 }

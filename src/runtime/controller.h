@@ -2,15 +2,13 @@
 //   - a key is reconciled by one worker at a time, and again if it was added meanwhile;
 //   - Retry comes back with growing delays, RequeueAfter once after its delay, Done and GiveUp wait
 //     for the next event;
-//   - an exception is logged, counted and retried: one bad object stops nobody;
+//   - an exception is logged and retried: one bad object stops nobody;
 //   - on stop each worker finishes the reconcile it is in; keys that still wait are dropped, the
 //     next start lists everything again.
 
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -77,9 +75,6 @@ class Controller {
     return reconcile_safely(key, stop);
   }
 
-  /// Reconciles that ended in an exception.
-  [[nodiscard]] std::uint64_t exceptions() const noexcept { return exceptions_.load(); }
-
  private:
   void work(const std::stop_token& stop);
   [[nodiscard]] Outcome reconcile_safely(const std::string& key, const std::stop_token& stop);
@@ -91,7 +86,6 @@ class Controller {
   const Reconcile reconcile_;
   const base::Logger log_;
   RateLimitedQueue<std::string> queue_;
-  std::atomic<std::uint64_t> exceptions_ = 0;
 };
 
 }  // namespace injector::runtime

@@ -5,12 +5,6 @@
 
 namespace injector::runtime {
 
-Handler for_each_key(const std::function<void(std::string key)>& sink) {
-  return {[sink](const Added& event) { sink(key_of(*event.object)); },
-          [sink](const Updated& event) { sink(key_of(*event.now)); },
-          [sink](const Deleted& event) { sink(key_of(*event.last)); }};
-}
-
 Subscription::Subscription(Handler handler, base::Logger log)
     : handler_(std::move(handler)),
       log_(std::move(log)),
@@ -50,10 +44,8 @@ void Subscription::deliver(const Notification& notification) {
   try {
     std::visit([this](const auto& event) { tell(event); }, notification);
   } catch (const std::exception& error) {
-    ++failures_;
     log_.error("event handler threw", {{"error", error.what()}});
   } catch (...) {
-    ++failures_;
     log_.error("event handler threw");
   }
 }

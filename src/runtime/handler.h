@@ -1,13 +1,12 @@
 // What an informer tells those who listen, and the one thread that tells it to one of them.
 //   - events come in the order the store changed, one at a time, on the subscription's own thread;
 //   - events wait in an unbounded line: a slow handler delays nobody but itself;
-//   - a handler that throws is logged and counted, and gets the next event.
+//   - a handler that throws is logged, and gets the next event.
 
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,11 +26,12 @@ struct Added {
   bool in_initial_list = false;  // It was there before we looked: it did not just appear.
 };
 
-/// Resync and relist send `now` with the version of `before`: who only cares for changes compares.
-/// Another uid: the object was deleted and made anew while we could not see it.
+/// A resync and a new list send `now` with the version of `before`: whoever cares only for changes
+/// compares. Another uid: the object was deleted and created again while we could not see it.
 struct Updated {
   ObjectPtr before;
   ObjectPtr now;
+  bool is_resync = false;  // Nothing was heard from the server: it is time to look again.
 };
 
 struct Deleted {
@@ -45,9 +45,6 @@ struct Handler {
   std::function<void(const Updated&)> on_update;
   std::function<void(const Deleted&)> on_delete;
 };
-
-/// The usual handler of a controller: hands the key of whatever happened to `sink`.
-[[nodiscard]] Handler for_each_key(const std::function<void(std::string key)>& sink);
 
 /// One handler and its line of events. The const half may be used from any thread; the informer
 /// that owns it has the rest.
@@ -63,9 +60,6 @@ class Subscription {
 
   /// The handler has been through every object of the first list.
   [[nodiscard]] bool has_synced() const noexcept { return synced_.load(); }
-
-  /// Calls that ended in an exception.
-  [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(); }
 
   struct InitialListDone {};
 
@@ -91,7 +85,6 @@ class Subscription {
   const Handler handler_;
   const base::Logger log_;
   std::atomic<bool> synced_ = false;
-  std::atomic<std::uint64_t> failures_ = 0;
 
   base::Mutex mutex_;
   std::condition_variable_any arrived_;

@@ -22,8 +22,7 @@ Subscription::NotificationPtr shared(Event event) {
 
 Informer::Informer(ListerWatcher& server, InformerOptions options, const LoopContext& loop_context)
     : loop_context_(loop_context),
-      resync_period_(usable_period(options.resync_period)),
-      store_(std::move(options.indexes)),
+      resync_(usable_period(options.resync)),
       fifo_(store_),
       reflector_(server, fifo_,
                  ReflectorOptions{
@@ -74,7 +73,7 @@ void Informer::consume(const std::stop_token& stop) {
 }
 
 void Informer::resync_forever(const std::stop_token& stop) {
-  while (resync_period_ > base::Duration(0) && loop_context_.sleeper.sleep(resync_period_, stop)) {
+  while (resync_ > base::Duration(0) && loop_context_.sleeper.sleep(resync_, stop)) {
     fifo_.resync();
   }
 }
@@ -102,7 +101,7 @@ Subscription::NotificationPtr Informer::apply(const Delta& delta, const std::str
   if (before == nullptr) {
     return shared(Added{delta.object, initial});
   }
-  return shared(Updated{std::move(before), delta.object});
+  return shared(Updated{std::move(before), delta.object, delta.type == DeltaType::Sync});
 }
 
 void Informer::tell_all(const Subscription::NotificationPtr& notification) {

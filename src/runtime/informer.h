@@ -4,7 +4,7 @@
 //   - each handler hears every change, in order, on its own thread; see handler.h;
 //   - a handler that comes late first hears an Added for everything that is there;
 //   - objects the server no longer has are reported as Deleted, also if the event was missed;
-//   - with a resync period, everything is sent again as an Updated of the same version.
+//   - every resync period, everything in the store is sent again as an Updated of the same version.
 //
 // Every method may be called from any thread; run() is called once.
 
@@ -32,9 +32,8 @@ namespace injector::runtime {
 struct InformerOptions {
   std::string kind;  // "Pod"; objects of another kind are skipped. Empty: any.
   Transform transform = drop_managed_fields;  // Empty: objects are kept whole.
-  std::vector<Index> indexes{};
-  base::Duration resync_period{0};  // 0: never; otherwise at least a second.
-  std::size_t page_size = 500;      // Of a list.
+  base::Duration resync{0};                   // 0: never; otherwise at least a second.
+  std::size_t page_size = 500;                // Of a list.
 };
 
 class Informer {
@@ -74,7 +73,7 @@ class Informer {
   [[nodiscard]] std::vector<Subscription*> finish_subscriptions() INJ_EXCLUDES(mutex_);
 
   const LoopContext loop_context_;
-  const base::Duration resync_period_;
+  const base::Duration resync_;
   Store store_;  // Written by the thread in run() only, under mutex_.
   DeltaFifo fifo_;
   Reflector reflector_;

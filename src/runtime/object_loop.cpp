@@ -14,15 +14,16 @@ InformerOptions informer_options(const LoopOptions& loop) {
   InformerOptions options;
   options.kind = loop.kind;
   options.transform = loop.transform;
+  options.resync = loop.resync;
   return options;
 }
 
-// The keys of what changed; the same version again is no change.
+// The keys of what changed or is due for a resync; the same version in a new list is neither.
 Handler for_each_change(const std::function<void(std::string key)>& sink) {
   return {
       [sink](const Added& event) { sink(key_of(*event.object)); },
       [sink](const Updated& event) {
-        if (event.before->resource_version != event.now->resource_version) {
+        if (event.is_resync || event.before->resource_version != event.now->resource_version) {
           sink(key_of(*event.now));
         }
       },
@@ -35,7 +36,6 @@ Handler for_each_change(const std::function<void(std::string key)>& sink) {
 ObjectLoop::ObjectLoop(ListerWatcher& server, LoopOptions options, ReconcileObject reconcile,
                        const LoopContext& loop_context)
     : name_(options.name),
-      resync_(options.resync),
       loop_context_(loop_context),
       informer_(server, informer_options(options), loop_context),
       controller_(
@@ -53,7 +53,6 @@ void ObjectLoop::run(const std::stop_token& stop) {
   if (!informer_.wait_for_sync(stop)) {
     return;
   }
-  const std::jthread resync([this, &stop] { resync_forever(stop); });
   controller_.run(stop);
 }
 
@@ -101,15 +100,6 @@ void ObjectLoop::enqueue_namespace(std::string_view name_space) {
 void ObjectLoop::enqueue_each(const std::vector<ObjectPtr>& objects) {
   for (const ObjectPtr& object : objects) {
     enqueue(key_of(*object));
-  }
-}
-
-void ObjectLoop::resync_forever(const std::stop_token& stop) {
-  if (resync_ <= base::Duration(0)) {
-    return;
-  }
-  while (loop_context_.sleeper.sleep(resync_, stop)) {
-    enqueue_all();
   }
 }
 

@@ -1,9 +1,9 @@
 // One kind of object, followed and reconciled: informer, queue of keys, workers.
-//   - a key is queued when its object appears, changes or goes, not when a relist or a resync sends
-//     the same version again;
+//   - a key is queued when its object appears, changes or goes, not when a new list holds the same
+//     version again;
 //   - nothing is reconciled before the first list is complete: no object means that it is gone;
-//   - every `resync` all keys are queued once more: nothing but the local copy is asked for that,
-//     so an object that is as it should be costs no request.
+//   - every `resync` the informer sends all objects once more, and their keys are queued: nothing
+//     but the local copy is asked for that, so an object that is as it should be costs no request.
 
 #pragma once
 
@@ -29,7 +29,7 @@ struct LoopOptions {
   std::string name{};  // In logs and metrics: "deployments".
   std::string kind{};  // "Deployment".
   std::size_t workers = 1;
-  base::Duration resync{0};  // 0: never.
+  base::Duration resync{0};  // 0: never; otherwise at least a second.
   QueueMetrics metrics{};    // None by default.
   Transform transform = drop_managed_fields;
 };
@@ -69,10 +69,8 @@ class ObjectLoop {
  private:
   [[nodiscard]] bool reconcile_patiently(const std::string& key, const std::stop_token& stop);
   void enqueue_each(const std::vector<ObjectPtr>& objects);
-  void resync_forever(const std::stop_token& stop);
 
   const std::string name_;
-  const base::Duration resync_;
   const LoopContext loop_context_;
   Informer informer_;
   Controller controller_;

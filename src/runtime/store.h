@@ -1,9 +1,5 @@
-// The local copy of one kind of object: by key, by namespace, and by the indexes given at
-// construction. It promises:
-//   - a reader sees each object whole, old or new, and may keep what it got for as long as it
-//   likes;
-//   - an index never disagrees with the objects, not even for the time of one call;
-//   - replace() is one step: no reader sees half of a new list.
+// The local copy of one kind of object, by key and by namespace. A reader sees each object whole,
+// old or new, and may keep what it got for as long as it likes.
 //
 // `const Store&` is the half for readers; only the informer that fills it holds the other half.
 // Every method may be called from any thread.
@@ -11,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,17 +18,8 @@
 
 namespace injector::runtime {
 
-/// Files objects under any number of values. `values` is pure, does not throw, and calls
-/// nobody back: an informer calls it while its handlers wait.
-struct Index {
-  std::string name;
-  std::function<std::vector<std::string>(const Object&)> values;
-};
-
 class Store {
  public:
-  explicit Store(std::vector<Index> indexes = {});
-
   // For readers. Lists come in no particular order.
 
   /// Null if there is none.
@@ -43,10 +29,6 @@ class Store {
   [[nodiscard]] std::vector<ObjectPtr> list() const INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<ObjectPtr> list_namespace(std::string_view name_space) const
       INJ_EXCLUDES(mutex_);
-  /// Empty if nothing is filed under `value`. An unknown `index` is a bug.
-  [[nodiscard]] std::vector<ObjectPtr> by_index(std::string_view index,
-                                                const std::string& value) const
-      INJ_EXCLUDES(mutex_);
   [[nodiscard]] std::size_t size() const INJ_EXCLUDES(mutex_);
 
   // For the writer.
@@ -55,8 +37,6 @@ class Store {
   ObjectPtr put(ObjectPtr object) INJ_EXCLUDES(mutex_);
   /// Returns what was removed, or null.
   ObjectPtr erase(std::string_view key) INJ_EXCLUDES(mutex_);
-  /// Forgets everything and keeps `objects`.
-  void replace(std::vector<ObjectPtr> objects) INJ_EXCLUDES(mutex_);
 
  private:
   // Looks objects up by the key inside them, so that no key is stored twice.
@@ -80,28 +60,14 @@ class Store {
   };
 
   using Objects = std::unordered_set<ObjectPtr, KeyHash, KeyEqual>;
-  using Entry = const ObjectPtr*;                         // An element of Objects: it stays put.
-  using Group = std::unordered_set<Entry>;                // Never empty.
-  using Groups = std::unordered_map<std::string, Group>;  // By the value they share.
-  using Values = std::vector<std::vector<std::string>>;   // One list an index, in their order.
+  using Entry = const ObjectPtr*;           // An element of Objects: it stays where it is.
+  using Group = std::unordered_set<Entry>;  // Never empty.
 
-  struct Contents {
-    Objects objects;
-    Groups by_namespace;
-    std::vector<Groups> by_index;             // As long as indexes_.
-    std::unordered_map<Entry, Values> filed;  // Where each is in by_index; empty without indexes.
-  };
-
-  [[nodiscard]] Values values_of(const Object& object) const;
-  [[nodiscard]] Contents empty_contents() const;
-  static ObjectPtr remove(Contents& contents, const KeyView& key);
-  static void insert(Contents& contents, ObjectPtr object, Values values);
-  static void unfile(Contents& contents, Entry entry);
-
-  const std::vector<Index> indexes_;  // No two with one name.
+  [[nodiscard]] ObjectPtr remove(const KeyView& key) INJ_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
-  Contents contents_ INJ_GUARDED_BY(mutex_);
+  Objects objects_ INJ_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Group> by_namespace_ INJ_GUARDED_BY(mutex_);
 };
 
 }  // namespace injector::runtime

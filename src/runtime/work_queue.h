@@ -2,9 +2,7 @@
 //   - keys leave in the order they became ready;
 //   - adding a waiting key again changes nothing, so a burst of events costs one pass;
 //   - one key has at most one worker; a key added while leased goes back in line on release;
-//   - add_after() on a key that is already delayed keeps the earlier time;
-//   - after shut_down() adds are ignored and delayed keys are lost, but what is in line still
-//     leaves; then take() says "stop working".
+//   - add_after() on a key that is already delayed keeps the earlier time.
 //
 // Every method may be called from any thread. Workers stop through their stop_token.
 
@@ -64,16 +62,11 @@ class WorkQueue {
 
   void add(Key key) INJ_EXCLUDES(mutex_) {
     const base::MutexLock lock(mutex_);
-    if (!shut_down_) {
-      mark_dirty(std::move(key), clock_.now());
-    }
+    mark_dirty(std::move(key), clock_.now());
   }
 
   void add_after(Key key, base::Duration delay) INJ_EXCLUDES(mutex_) {
     const base::MutexLock lock(mutex_);
-    if (shut_down_) {
-      return;
-    }
     metrics_.retried();
     if (delay <= base::Duration(0)) {
       mark_dirty(std::move(key), clock_.now());
@@ -88,34 +81,16 @@ class WorkQueue {
     return pop_ready();
   }
 
-  /// Blocks until a key is ready, `stop` is requested, or the queue is shut down and empty; empty
-  /// means "stop working".
+  /// Blocks until a key is ready; empty once `stop` is requested.
   [[nodiscard]] std::optional<Lease> take(const std::stop_token& stop) INJ_EXCLUDES(mutex_) {
     const base::MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
       if (auto lease = pop_ready()) {
         return lease;
       }
-      if (shut_down_ && dirty_.empty()) {
-        return std::nullopt;
-      }
       wait_for_change(stop);
     }
     return std::nullopt;
-  }
-
-  void shut_down() INJ_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    close();
-  }
-
-  /// shut_down(), then waits until workers have taken and released everything. False: `give_up`
-  /// came first.
-  bool shut_down_and_drain(const std::stop_token& give_up) INJ_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    close();
-    return changed_.wait(mutex_, give_up,
-                         [this]() INJ_REQUIRES(mutex_) { return dirty_.empty() && held_.empty(); });
   }
 
   /// How many keys could be taken now.
@@ -128,8 +103,8 @@ class WorkQueue {
  private:
   using Schedule = std::multimap<base::TimePoint, Key>;
 
-  // Whoever waits may be waiting for a key, for an earlier due time or for the drain, and may be
-  // about to leave because of its own stop: so every change wakes everybody.
+  // Whoever waits may be waiting for a key or for an earlier due time, and may be about to leave
+  // because of its own stop: so every change wakes everybody.
 
   void mark_dirty(Key key, base::TimePoint now) INJ_REQUIRES(mutex_) {
     if (!dirty_.try_emplace(key, now).second) {
@@ -192,23 +167,12 @@ class WorkQueue {
 
   void wait_for_change(const std::stop_token& stop) INJ_REQUIRES(mutex_) {
     const auto due = next_due();
-    const bool was_shut_down = shut_down_;
-    const auto woken = [&]() INJ_REQUIRES(mutex_) {
-      return !ready_.empty() || next_due() != due || shut_down_ != was_shut_down ||
-             (shut_down_ && dirty_.empty());
-    };
+    const auto woken = [&]() INJ_REQUIRES(mutex_) { return !ready_.empty() || next_due() != due; };
     if (due.has_value()) {
       changed_.wait_until(mutex_, stop, *due, woken);
     } else {
       changed_.wait(mutex_, stop, woken);
     }
-  }
-
-  void close() INJ_REQUIRES(mutex_) {
-    shut_down_ = true;
-    schedule_.clear();
-    delayed_.clear();
-    changed_.notify_all();
   }
 
   void release(const Key& key) INJ_EXCLUDES(mutex_) {
@@ -218,8 +182,6 @@ class WorkQueue {
     held_.erase(held);
     if (dirty_.contains(key)) {
       line_up(key);
-    } else if (shut_down_) {
-      changed_.notify_all();
     }
   }
 
@@ -234,8 +196,7 @@ class WorkQueue {
   std::map<Key, base::TimePoint> held_ INJ_GUARDED_BY(mutex_);   // Leased; since when.
   Schedule schedule_ INJ_GUARDED_BY(mutex_);                     // Delayed keys by due time.
   std::map<Key, typename Schedule::iterator> delayed_
-      INJ_GUARDED_BY(mutex_);                      // Where each of them stands in schedule_.
-  bool shut_down_ INJ_GUARDED_BY(mutex_) = false;  // Then schedule_ is empty.
+      INJ_GUARDED_BY(mutex_);  // Where each of them stands in schedule_.
 };
 
 }  // namespace injector::runtime

@@ -1,6 +1,6 @@
 #include "runtime/store.h"
 
-#include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
 #include <thread>
@@ -25,22 +25,6 @@ std::set<std::string> keys(const std::vector<ObjectPtr>& objects) {
 }
 
 using Keys = std::set<std::string>;
-
-Index by_version() {
-  return {"version", [](const Object& each) {
-            return std::vector<std::string>{each.resource_version, each.resource_version};
-          }};
-}
-
-Index by_letter() {
-  return {"letter", [](const Object& each) {
-            std::vector<std::string> letters;
-            for (const char letter : each.name) {
-              letters.emplace_back(1, letter);
-            }
-            return letters;
-          }};
-}
 
 TEST_CASE("store: gives back what was put, by key or by its parts", "[runtime]") {
   Store store;
@@ -75,55 +59,21 @@ TEST_CASE("store: lists by namespace", "[runtime]") {
   REQUIRE(keys(store.list()) == Keys{"one/a", "one/b", "node"});
 }
 
-TEST_CASE("store: an index follows updates and deletions", "[runtime]") {
-  Store store({by_version(), by_letter()});
-  store.put(object("ab", "1"));
-  store.put(object("bc", "1"));
-  REQUIRE(keys(store.by_index("version", "1")) == Keys{"ns/ab", "ns/bc"});
-  REQUIRE(keys(store.by_index("letter", "b")) == Keys{"ns/ab", "ns/bc"});
-
-  store.put(object("ab", "2"));
-  REQUIRE(keys(store.by_index("version", "1")) == Keys{"ns/bc"});
-  REQUIRE(store.by_index("version", "2").front()->resource_version == "2");
-
-  store.erase("ns/bc");
-  REQUIRE(store.by_index("version", "1").empty());
-  REQUIRE(keys(store.by_index("letter", "b")) == Keys{"ns/ab"});
-}
-
-TEST_CASE("store: replace forgets the old and the last of a key counts", "[runtime]") {
-  Store store({by_version()});
-  store.put(object("old", "1"));
-  store.replace({object("a", "2"), object("b", "2"), object("a", "3")});
-  REQUIRE(keys(store.list()) == Keys{"ns/a", "ns/b"});
-  REQUIRE(store.get("ns/a")->resource_version == "3");
-  REQUIRE(store.by_index("version", "1").empty());
-  REQUIRE(keys(store.by_index("version", "2")) == Keys{"ns/b"});
-}
-
-TEST_CASE("store: readers never see an index that disagrees", "[runtime][threads]") {
-  Store store({by_version()});
+TEST_CASE("store: readers never see half of a change", "[runtime][threads]") {
+  Store store;
   store.put(object("a", "0"));
   std::atomic<bool> wrong = false;
   {
     const auto read = [&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         const auto in_namespace = store.list_namespace("ns");
-        const std::string version = store.get("ns/a")->resource_version;
-        for (const ObjectPtr& each : store.by_index("version", version)) {
-          wrong = wrong || each->resource_version != version;
-        }
-        wrong = wrong || in_namespace.size() != 1;
+        wrong = wrong || in_namespace.size() != 1 || store.get("ns/a") == nullptr;
       }
     };
     const std::jthread one(read);
     const std::jthread two(read);
     for (int version = 1; version < 2000; ++version) {
-      if (version % 3 == 0) {
-        store.replace({object("a", std::to_string(version))});
-      } else {
-        store.put(object("a", std::to_string(version)));
-      }
+      store.put(object("a", std::to_string(version)));
     }
   }
   REQUIRE_FALSE(wrong);
