@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "template": {"base", "yaml", "core"},
     "admission": {"base", "core", "template", "http"},
     "cluster": {"base", "core", "patch", "template", "runtime", "kube", "tls"},
-    "controller": {"base", "core", "patch", "runtime", "cluster"},
+    "controller": {"base", "core", "patch", "template", "runtime", "kube", "cluster"},
     "cli": {"base", "core", "yaml", "template", "patch"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE)

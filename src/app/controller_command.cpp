@@ -1,4 +1,4 @@
-// initializer: wires template, informers, reconcilers, leader election, admin port and signals.
+// controller: wires template, informers, reconcilers, leader election, admin port and signals.
 //
 // Threads: the caller's waits for signals; one runs the loops (or stands for election); each loop
 // has its own, see runtime/object_loop.h.
@@ -21,14 +21,14 @@
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/controller_flags.h"
-#include "app/controller_mode.h"
-#include "app/controller_term.h"
 #include "base/mutex.h"
 #include "base/signals.h"
 #include "cluster/template_config_map.h"
 #include "cluster/template_file.h"
 #include "controller/metrics.h"
+#include "controller/mode.h"
 #include "controller/reconciler_deps.h"
+#include "controller/term.h"
 #include "http/admin.h"
 #include "http/process_metrics.h"
 #include "http/server.h"
@@ -45,9 +45,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr base::Duration kServerRetry = 1s;     // While the API server does not answer.
-constexpr base::Duration kSoon = 50ms;          // How soon the end of a single pass is noticed.
-constexpr base::Duration kFirstTemplate = 10s;  // How long a single pass waits for its template.
+constexpr base::Duration kServerRetry = 1s;  // While the API server does not answer.
+constexpr base::Duration kSoon = 50ms;       // How soon the end of a single pass is noticed.
 
 /// Unique among replicas, also on one machine.
 std::string identity() {
@@ -298,7 +297,7 @@ class ControllerProcess {
   // Asks the server until it answers. False: `stop`, or what was asked for is not to be had.
   bool discover(const std::stop_token& stop) {
     while (true) {
-      auto task = find_task(*client_, flags_, stop);
+      auto task = controller::find_task(*client_, flags_.mode_request(), stop);
       if (task) {
         task_ = std::move(task).value();
         say_what_for();
@@ -317,13 +316,13 @@ class ControllerProcess {
 
   void say_what_for() const {
     switch (task_.mode) {
-      case Mode::Initializer:
+      case controller::Mode::Initializer:
         log_.info("looking after waiting pods", {{"initializer", flags_.initializer_name}});
         return;
-      case Mode::Workloads:
+      case controller::Mode::Workloads:
         log_.info("looking after workloads");
         return;
-      case Mode::Repair:
+      case controller::Mode::Repair:
         log_.info("looking after running pods",
                   {{"repair", fmt::format("{}", fmt::join(flags_.repair, ","))}});
         return;
@@ -333,7 +332,7 @@ class ControllerProcess {
   // Stands for election again and again: a lease may be lost while the API server is away. Modes do
   // not compete: a lease is one mode's.
   void stand(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    const std::string name = fmt::format("{}-{}", kOurName, to_string(task_.mode));
+    const std::string name = fmt::format("{}-{}", kOurName, controller::to_string(task_.mode));
     kube::RestLeaseClient lease(*side_client_, our_namespace(), name, task_.leases);
     runtime::LeaderElectionOptions options;
     options.name = name;
@@ -356,46 +355,31 @@ class ControllerProcess {
                                           : flags_.lease_namespace;
   }
 
-  Term::Context term_context(runtime::EventRecorder& recorder) {
-    return {flags_,
-            *client_,
-            templates_,
-            *namespaces_,
-            *registry_,
-            deps(recorder),
-            process_context_.get(),
-            our_namespace()};
+  controller::Term::Context term_context(runtime::EventRecorder& recorder) {
+    controller::TermOptions options = flags_.term_options();
+    options.our_namespace = our_namespace();
+    return {std::move(options),    *client_, templates_, *namespaces_, *registry_, deps(recorder),
+            process_context_.get()};
   }
 
   void lead(runtime::EventRecorder& recorder, const std::stop_token& stop) {
     if (flags_.dry_run) {
       log_.info("dry run: printing what would be done, and watching; --once ends after one pass");
     }
-    Term term(term_context(recorder), task_);
+    controller::Term term(term_context(recorder), task_);
     term.run(stop);
   }
 
   void pass(runtime::EventRecorder& recorder, const std::stop_token& stop) {
-    if (!has_template_soon(stop)) {
-      log_.error("no template", {{"error", templates_.ready().error().message}});
+    if (const auto ready = templates_.ready(); !ready) {
+      log_.error("no template", {{"error", ready.error().message}});
       failed_ = true;
       return;
     }
-    Term term(term_context(recorder), task_);
+    controller::Term term(term_context(recorder), task_);
     const std::size_t failures = term.run_once(stop);
     failed_ = failures > 0;
     log_.info("one pass made", {{"failures", failures}});
-  }
-
-  // The ConfigMap has been looked up; its content is on its way.
-  bool has_template_soon(const std::stop_token& stop) {
-    for (base::Duration waited{0}; waited < kFirstTemplate && !templates_.ready();
-         waited += kSoon) {
-      if (!process_context_.get().sleeper.sleep(kSoon, stop)) {
-        return false;
-      }
-    }
-    return templates_.ready().has_value();
   }
 
   controller::ReconcilerDeps deps(runtime::EventRecorder& recorder) {
@@ -430,7 +414,7 @@ class ControllerProcess {
   std::unique_ptr<cluster::TemplateFile> template_file_;
   std::unique_ptr<cluster::TemplateConfigMap> config_map_;
   std::unique_ptr<cluster::NamespaceCache> namespaces_;
-  Task task_;  // From discover() on.
+  controller::Task task_;  // From discover() on.
   LastResult election_{{base::ErrorCode::Unavailable, "the lease has not been asked for yet"}};
 };
 

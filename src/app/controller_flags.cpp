@@ -136,12 +136,35 @@ core::Policy ControllerFlags::policy() const {
   return policy;
 }
 
-bool ControllerFlags::evicts_missing() const {
-  return contains(repair, "missing") || contains(repair, "evict");
+controller::RepairOptions ControllerFlags::repair_options() const {
+  controller::RepairOptions options;
+  options.evict_missing = contains(repair, "missing") || contains(repair, "evict");
+  options.evict_outdated = contains(repair, "outdated");
+  options.evictions_per_minute = evict_per_minute;
+  return options;
 }
 
-bool ControllerFlags::evicts_outdated() const {
-  return contains(repair, "outdated");
+controller::ModeRequest ControllerFlags::mode_request() const {
+  const controller::RepairOptions evictions = repair_options();
+  return {.mode = mode,
+          .resources = resources,
+          .webhook_configuration = kOurName,
+          .leader_elect = leader_elect,
+          .dry_run = dry_run,
+          .evicts = evictions.evict_missing || evictions.evict_outdated};
+}
+
+controller::TermOptions ControllerFlags::term_options() const {
+  controller::TermOptions options;
+  options.name_space = cluster.options.name_space;
+  options.initializer_name = initializer_name;
+  options.field_manager = kOurName;
+  options.workers = workers;
+  options.resync = parse_duration(resync);
+  options.rollout = rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
+  options.repair = repair_options();
+  options.dry_run = dry_run;
+  return options;
 }
 
 }  // namespace injector::app

@@ -1,4 +1,4 @@
-// The flags of the command initializer.
+// The flags of the command controller.
 
 #pragma once
 
@@ -10,7 +10,8 @@
 
 #include "app/cluster.h"
 #include "app/command_line.h"
-#include "base/clock.h"
+#include "controller/mode.h"
+#include "controller/term.h"
 #include "core/policy.h"
 #include "template/parser.h"
 
@@ -49,12 +50,12 @@ struct ControllerFlags {
 
   [[nodiscard]] core::Policy policy() const;
 
-  [[nodiscard]] bool evicts_missing() const;
-  [[nodiscard]] bool evicts_outdated() const;
-
-  [[nodiscard]] base::Duration resync_period() const { return parse_duration(resync); }
+  [[nodiscard]] controller::ModeRequest mode_request() const;
+  /// But for our own namespace, which is not only said by flags.
+  [[nodiscard]] controller::TermOptions term_options() const;
 
  private:
+  [[nodiscard]] controller::RepairOptions repair_options() const;
   void add_what(CLI::App& command);
   void add_pods(CLI::App& command);
   void add_how(CLI::App& command);

@@ -3,17 +3,33 @@
 
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include "base/result.h"
-#include "cluster/evictor.h"
 #include "kube/resource.h"
 #include "kube/rest_client.h"
 
 namespace injector::cluster {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+/// Remembers beyond this process until when an owner's next Pod has to wait. By the owner's uid.
+/// May be called from any thread.
+class TurnStore {
+ public:
+  virtual ~TurnStore() = default;
+
+  [[nodiscard]] virtual base::Result<std::map<std::string, WallTime>> load(
+      const std::stop_token& stop) = 0;
+  /// Sets those that have a time, removes those that have none, and leaves the others alone.
+  [[nodiscard]] virtual base::Result<void> write(
+      const std::map<std::string, std::optional<WallTime>>& changes,
+      const std::stop_token& stop) = 0;
+};
 
 /// May be called from any thread. Writers that know nothing of each other keep each other's
 /// entries.

@@ -67,11 +67,13 @@ NamespaceCache::NamespaceCache(kube::RestClient& client, const std::string& key,
 void NamespaceCache::note_change(const std::string& name) {
   const base::MutexLock lock(mutex_);
   changed_.insert(name);
+  arrived_.notify_all();
 }
 
-std::set<std::string> NamespaceCache::take_changed() {
+std::set<std::string> NamespaceCache::wait_for_changes(const std::stop_token& stop) {
   const base::MutexLock lock(mutex_);
-  return std::exchange(changed_, {});
+  arrived_.wait(mutex_, stop, [this]() INJ_REQUIRES(mutex_) { return !changed_.empty(); });
+  return stop.stop_requested() ? std::set<std::string>() : std::exchange(changed_, {});
 }
 
 // Unless the Namespace is back already: its handler is a little behind the store.

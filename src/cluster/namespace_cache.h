@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,9 +39,10 @@ class NamespaceCache {
   /// How long the Namespaces have not been watched; zero while they are.
   [[nodiscard]] base::Duration out_of_touch() { return running_.informer().out_of_touch(); }
 
-  /// The names of those that came or changed since the last call, or since the first list, and are
-  /// still there.
-  [[nodiscard]] std::set<std::string> take_changed() INJ_EXCLUDES(mutex_);
+  /// Blocks until there are Namespaces that came or changed since the last call, or since the first
+  /// list, and still exist; returns their names. Empty once `stop` is requested.
+  [[nodiscard]] std::set<std::string> wait_for_changes(const std::stop_token& stop)
+      INJ_EXCLUDES(mutex_);
 
   [[nodiscard]] bool has_synced() { return running_.informer().has_synced(); }
 
@@ -59,6 +61,7 @@ class NamespaceCache {
   void forget(const std::string& name) INJ_EXCLUDES(mutex_);
 
   base::Mutex mutex_;
+  std::condition_variable_any arrived_;
   std::set<std::string> changed_ INJ_GUARDED_BY(mutex_);       // Of Namespaces that are there.
   std::map<std::string, Known> known_ INJ_GUARDED_BY(mutex_);  // Likewise.
   RunningInformer running_;                                    // Last: its thread uses the others.

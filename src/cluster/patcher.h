@@ -1,5 +1,5 @@
-// What a control loop needs of an API server beyond lists and watches. The real one is
-// cluster/rest_patcher.h; the fast tests script their own.
+// What a control loop needs of an API server beyond lists and watches: PATCH. The fast tests script
+// a Patcher of their own.
 
 #pragma once
 
@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "kube/resource.h"
+#include "kube/rest_client.h"
 
 namespace injector::cluster {
 
@@ -24,6 +26,23 @@ class Patcher {
                                                        const std::string& name,
                                                        const base::Json& patch,
                                                        const std::stop_token& stop) = 0;
+};
+
+/// May be called from any thread.
+class RestPatcher final : public Patcher {
+ public:
+  /// `client` is not owned and outlives this. `options` go with every PATCH, which is a strategic
+  /// merge patch where patch::patch_style() says so, else a merge patch.
+  RestPatcher(kube::RestClient& client, kube::Resource resource, kube::WriteOptions options);
+
+  [[nodiscard]] base::Result<base::Json> patch(const std::string& name_space,
+                                               const std::string& name, const base::Json& patch,
+                                               const std::stop_token& stop) override;
+
+ private:
+  kube::RestClient& client_;  // Not owned.
+  const kube::Resource resource_;
+  const kube::WriteOptions options_;
 };
 
 }  // namespace injector::cluster

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mutex.h"
+#include "cluster/config_map_turns.h"
 #include "cluster/evictor.h"
 #include "controller/reconciler_deps.h"
 #include "controller/repair_plan.h"

@@ -13,6 +13,12 @@ std::shared_ptr<const core::Template> TemplateStore::current() const {
   return current_;
 }
 
+bool TemplateStore::wait_for_change(const std::shared_ptr<const core::Template>& seen,
+                                    const std::stop_token& stop) const {
+  const base::MutexLock lock(mutex_);
+  return changed_.wait(mutex_, stop, [&]() INJ_REQUIRES(mutex_) { return current_ != seen; });
+}
+
 base::Result<void> TemplateStore::update(std::string_view text, std::string_view origin) {
   auto parsed = parse(text, origin);
   if (!parsed) {
@@ -46,6 +52,7 @@ void TemplateStore::serve(core::Template tpl, const TemplateOrigin& origin) {
     }
     ++counts_.loaded;
   }
+  changed_.notify_all();
   if (origin.remark.empty()) {
     log_.info("template loaded", {{"origin", origin.name}, {"hash", next->hash}});
   } else {
@@ -68,6 +75,7 @@ void TemplateStore::require(std::function<base::Result<void>(const core::Templat
       const base::MutexLock lock(mutex_);
       current_ = current_ == serving ? nullptr : current_;
     }
+    changed_.notify_all();
     report_failure(passed.error());
   }
 }

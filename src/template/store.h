@@ -6,10 +6,12 @@
 
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -39,6 +41,10 @@ class TemplateStore {
 
   /// Null until the first good template.
   [[nodiscard]] std::shared_ptr<const core::Template> current() const INJ_EXCLUDES(mutex_);
+
+  /// Blocks until current() is not `seen` any more; false once `stop` is requested.
+  [[nodiscard]] bool wait_for_change(const std::shared_ptr<const core::Template>& seen,
+                                     const std::stop_token& stop) const INJ_EXCLUDES(mutex_);
 
   /// Takes new content of `origin` (a file's name, "configmap ns/name"): serves it from now on, or
   /// fails and changes nothing.
@@ -78,6 +84,7 @@ class TemplateStore {
   const base::Logger log_;
   const TemplateOptions options_;
   mutable base::Mutex mutex_;
+  mutable std::condition_variable_any changed_;  // current_ has.
   std::function<base::Result<void>(const core::Template&)> check_ INJ_GUARDED_BY(mutex_);
   std::shared_ptr<const core::Template> current_ INJ_GUARDED_BY(mutex_);
   std::string remark_ INJ_GUARDED_BY(mutex_);  // On current_.

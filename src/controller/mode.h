@@ -1,4 +1,4 @@
-// What there is to do on a cluster: by flag, or by asking the API server what it can do.
+// What there is to do on a cluster: as the user says, or by asking the API server what it can do.
 
 #pragma once
 
@@ -7,12 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "app/controller_flags.h"
 #include "base/result.h"
 #include "kube/resource.h"
 #include "kube/rest_client.h"
 
-namespace injector::app {
+namespace injector::controller {
 
 enum class Mode {
   Initializer,  // Pods that wait for us; servers 1.9 to 1.13 with the Initializers plugin.
@@ -22,6 +21,16 @@ enum class Mode {
 
 /// As --mode names it.
 [[nodiscard]] std::string_view to_string(Mode mode);
+
+/// What the user asks for.
+struct ModeRequest {
+  std::string mode = "auto";           // Or a Mode's name.
+  std::vector<std::string> resources;  // For Workloads: "deployments", "argoproj.io/rollouts".
+  std::string webhook_configuration;   // Where it exists, auto means Repair.
+  bool leader_elect = false;
+  bool dry_run = false;
+  bool evicts = false;  // In Repair.
+};
 
 /// A mode and what the server has of that.
 struct Task {
@@ -33,9 +42,9 @@ struct Task {
 };
 
 /// For --mode auto: Initializer where InitializerConfigurations are served, else Repair where our
-/// webhook is registered, else Workloads. NotFound: the server has not what was asked for (dry runs
-/// included, where a mode relies on them); other errors may pass. Any thread.
-[[nodiscard]] base::Result<Task> find_task(kube::RestClient& client, const ControllerFlags& flags,
+/// webhook is registered, else Workloads. NotFound: the server does not have what was asked for
+/// (dry runs included, where a mode relies on them); other errors may pass. Any thread.
+[[nodiscard]] base::Result<Task> find_task(kube::RestClient& client, const ModeRequest& request,
                                            const std::stop_token& stop);
 
-}  // namespace injector::app
+}  // namespace injector::controller

@@ -1,19 +1,13 @@
-#include "app/controller_term.h"
+#include "controller/term.h"
 
-#include <chrono>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "core/pod_state.h"
 
-namespace injector::app {
+namespace injector::controller {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr base::Duration kLook = 100ms;  // How soon another template or Namespace is acted on.
 
 template <class Reconciler>
 runtime::ReconcileObject reconcile_with(Reconciler& reconciler) {
@@ -39,17 +33,6 @@ base::Result<std::vector<std::string>> pull_secrets_of(kube::RestClient& client,
   return names;
 }
 
-/// At what is in `namespaces`; null: at everything.
-void look_again(runtime::ObjectLoop& loop, const std::set<std::string>* namespaces) {
-  if (namespaces == nullptr) {
-    loop.enqueue_all();
-    return;
-  }
-  for (const std::string& name : *namespaces) {
-    loop.enqueue_namespace(name);
-  }
-}
-
 }  // namespace
 
 Term::Term(Context context, const Task& task)
@@ -59,11 +42,11 @@ Term::Term(Context context, const Task& task)
 
 void Term::run(const std::stop_token& stop) {
   std::vector<std::jthread> threads;
-  threads.reserve(units_.size());
   for (const Unit& unit : units_) {
     threads.emplace_back([&loop = *unit.loop, &stop] { loop.run(stop); });
   }
-  follow_surroundings(stop);
+  threads.emplace_back([this, &stop] { follow_namespaces(stop); });
+  follow_templates(stop);
 }
 
 std::size_t Term::run_once(const std::stop_token& stop) {
@@ -93,8 +76,8 @@ void Term::add_units(const Task& task) {
 void Term::add_workload(const kube::Resource& resource) {
   Unit unit;
   unit.patcher = patcher_of(resource);
-  unit.workloads = std::make_unique<controller::WorkloadReconciler>(context_.deps, *unit.patcher,
-                                                                    workload_options());
+  unit.workloads =
+      std::make_unique<WorkloadReconciler>(context_.deps, *unit.patcher, workload_options());
   auto reconcile = reconcile_with(*unit.workloads);
   add_loop(std::move(unit), resource, {}, std::move(reconcile));
 }
@@ -102,27 +85,23 @@ void Term::add_workload(const kube::Resource& resource) {
 void Term::add_initializer() {
   Unit unit;
   unit.patcher = patcher_of(kube::kPods);
-  unit.initializer = std::make_unique<controller::InitializerReconciler>(
-      context_.deps, *unit.patcher, context_.flags.initializer_name);
+  unit.initializer = std::make_unique<InitializerReconciler>(context_.deps, *unit.patcher,
+                                                             context_.options.initializer_name);
   auto reconcile = reconcile_with(*unit.initializer);
   add_loop(std::move(unit), kube::kPods, {{"includeUninitialized", "true"}}, std::move(reconcile),
-           controller::trim_initialized);
+           trim_initialized);
 }
 
 void Term::add_repair(const std::string& policy_version) {
   Unit unit;
   unit.evictor = std::make_unique<cluster::RestEvictor>(
       context_.client,
-      kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.flags.dry_run});
-  unit.turns = std::make_unique<cluster::ConfigMapTurns>(context_.client, context_.our_namespace);
-  controller::RepairOptions options;
-  options.evict_missing = context_.flags.evicts_missing();
-  options.evict_outdated = context_.flags.evicts_outdated();
-  options.evictions_per_minute = context_.flags.evict_per_minute;
-  unit.repair = std::make_unique<controller::RepairReconciler>(
-      context_.deps,
-      controller::RepairTools{*unit.evictor, *unit.turns, context_.loop_context.clock},
-      std::move(options));
+      kube::EvictOptions{.policy_version = policy_version, .dry_run = context_.options.dry_run});
+  unit.turns =
+      std::make_unique<cluster::ConfigMapTurns>(context_.client, context_.options.our_namespace);
+  unit.repair = std::make_unique<RepairReconciler>(
+      context_.deps, RepairTools{*unit.evictor, *unit.turns, context_.loop_context.clock},
+      context_.options.repair);
   auto reconcile = reconcile_with(*unit.repair);
   add_loop(std::move(unit), kube::kPods, {}, std::move(reconcile), core::trim_pod);
 }
@@ -130,7 +109,7 @@ void Term::add_repair(const std::string& policy_version) {
 void Term::add_loop(Unit unit, const kube::Resource& resource, kube::Query query,
                     runtime::ReconcileObject reconcile, runtime::Transform transform) {
   kube::Selection selection;
-  selection.name_space = context_.flags.cluster.options.name_space;
+  selection.name_space = context_.options.name_space;
   selection.query = std::move(query);
   unit.server =
       std::make_unique<kube::ResourceClient>(context_.client, resource, std::move(selection));
@@ -144,13 +123,13 @@ void Term::add_loop(Unit unit, const kube::Resource& resource, kube::Query query
 std::unique_ptr<cluster::RestPatcher> Term::patcher_of(const kube::Resource& resource) const {
   return std::make_unique<cluster::RestPatcher>(
       context_.client, resource,
-      kube::WriteOptions{.dry_run = context_.flags.dry_run, .field_manager = kOurName});
+      kube::WriteOptions{.dry_run = context_.options.dry_run,
+                         .field_manager = context_.options.field_manager});
 }
 
-controller::WorkloadOptions Term::workload_options() const {
-  controller::WorkloadOptions options;
-  options.rollout =
-      context_.flags.rollout ? controller::Rollout::WhenOutdated : controller::Rollout::Never;
+WorkloadOptions Term::workload_options() const {
+  WorkloadOptions options;
+  options.rollout = context_.options.rollout;
   options.account_secrets = [&client = context_.client](const std::string& name_space,
                                                         const std::string& account,
                                                         const std::stop_token& stop) {
@@ -163,23 +142,32 @@ runtime::LoopOptions Term::loop_options(const kube::Resource& resource) const {
   runtime::LoopOptions options;
   options.name = resource.plural;
   options.kind = resource.kind;
-  options.workers = context_.flags.workers;
-  options.resync = context_.flags.resync_period();
+  options.workers = context_.options.workers;
+  options.resync = context_.options.resync;
   options.metrics = runtime::QueueMetrics(context_.registry, resource.plural);
   return options;
 }
 
-// What the decision depends on besides the object: when the template changes, everything is looked
-// at again; when a Namespace does, what is in it.
-void Term::follow_surroundings(const std::stop_token& stop) {
+// What the decision depends on besides the object: when the template changes, everything is
+// reconciled again; when a Namespace does, what is in it.
+void Term::follow_templates(const std::stop_token& stop) {
   auto seen = context_.templates.current();
-  while (context_.loop_context.sleeper.sleep(kLook, stop)) {
-    const auto namespaces = context_.namespaces.take_changed();
-    const auto before = std::exchange(seen, context_.templates.current());
+  while (context_.templates.wait_for_change(seen, stop)) {
+    seen = context_.templates.current();
     for (const Unit& unit : units_) {
-      look_again(*unit.loop, seen == before ? &namespaces : nullptr);
+      unit.loop->enqueue_all();
     }
   }
 }
 
-}  // namespace injector::app
+void Term::follow_namespaces(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    for (const std::string& name : context_.namespaces.wait_for_changes(stop)) {
+      for (const Unit& unit : units_) {
+        unit.loop->enqueue_namespace(name);
+      }
+    }
+  }
+}
+
+}  // namespace injector::controller

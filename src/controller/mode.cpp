@@ -1,16 +1,18 @@
-#include "app/controller_mode.h"
+#include "controller/mode.h"
 
 #include <map>
 #include <utility>
 
 #include "kube/discovery.h"
 
-namespace injector::app {
+namespace injector::controller {
 namespace {
 
 // Repair is for clusters that have the webhook. Who may not even look has none to rely on.
-base::Result<Mode> mode_by_webhook(kube::RestClient& client, const std::stop_token& stop) {
-  const auto webhook = client.get({kube::kMutatingWebhookConfigurations, {}, kOurName, {}}, stop);
+base::Result<Mode> mode_by_webhook(kube::RestClient& client, const std::string& configuration,
+                                   const std::stop_token& stop) {
+  const auto webhook =
+      client.get({kube::kMutatingWebhookConfigurations, {}, configuration, {}}, stop);
   if (webhook) {
     return Mode::Repair;
   }
@@ -21,15 +23,16 @@ base::Result<Mode> mode_by_webhook(kube::RestClient& client, const std::stop_tok
   return webhook.error();
 }
 
-base::Result<Mode> find_mode(kube::RestClient& client, const std::string& wish,
+base::Result<Mode> find_mode(kube::RestClient& client, const ModeRequest& request,
                              const std::stop_token& stop) {
   for (const Mode mode : {Mode::Initializer, Mode::Workloads, Mode::Repair}) {
-    if (wish == to_string(mode)) {
+    if (request.mode == to_string(mode)) {
       return mode;
     }
   }
   INJ_ASSIGN(const auto initializers, kube::serves(client, kube::kInitializerConfigurations, stop));
-  return initializers ? Mode::Initializer : mode_by_webhook(client, stop);
+  return initializers ? Mode::Initializer
+                      : mode_by_webhook(client, request.webhook_configuration, stop);
 }
 
 base::Result<kube::Resource> resource_named(kube::RestClient& client, const std::string& name,
@@ -62,9 +65,8 @@ base::Result<Task> repair_task(kube::RestClient& client, const std::stop_token& 
 
 // Initializer mode does without: see controller/initializer_reconciler.h. Repair makes sure of the
 // webhook by a dry run; on a server that does not know what that is, it would make Pods.
-bool needs_dry_run(Mode mode, const ControllerFlags& flags) {
-  return (mode != Mode::Initializer && flags.dry_run) ||
-         (mode == Mode::Repair && (flags.evicts_missing() || flags.evicts_outdated()));
+bool needs_dry_run(Mode mode, const ModeRequest& request) {
+  return (mode != Mode::Initializer && request.dry_run) || (mode == Mode::Repair && request.evicts);
 }
 
 base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token& stop) {
@@ -77,13 +79,13 @@ base::Result<void> check_dry_run(kube::RestClient& client, const std::stop_token
   return {};
 }
 
-base::Result<Task> task_of(Mode mode, kube::RestClient& client, const ControllerFlags& flags,
+base::Result<Task> task_of(Mode mode, kube::RestClient& client, const ModeRequest& request,
                            const std::stop_token& stop) {
   switch (mode) {
     case Mode::Initializer:
       break;
     case Mode::Workloads:
-      return workloads_task(client, flags.resources, stop);
+      return workloads_task(client, request.resources, stop);
     case Mode::Repair:
       return repair_task(client, stop);
   }
@@ -91,10 +93,10 @@ base::Result<Task> task_of(Mode mode, kube::RestClient& client, const Controller
 }
 
 base::Result<Task> with_server_features(Task task, kube::RestClient& client,
-                                        const ControllerFlags& flags, const std::stop_token& stop) {
+                                        const ModeRequest& request, const std::stop_token& stop) {
   INJ_ASSIGN(const auto native, kube::serves_native_sidecars(client, stop));
   task.native_sidecars = native;
-  if (flags.leader_elect) {
+  if (request.leader_elect) {
     auto leases = kube::served_leases(client, stop);
     if (!leases) {
       return base::annotate(std::move(leases).error(), "--leader-elect");
@@ -118,15 +120,15 @@ std::string_view to_string(Mode mode) {
   return {};
 }
 
-base::Result<Task> find_task(kube::RestClient& client, const ControllerFlags& flags,
+base::Result<Task> find_task(kube::RestClient& client, const ModeRequest& request,
                              const std::stop_token& stop) {
-  INJ_ASSIGN(const auto mode, find_mode(client, flags.mode, stop));
-  if (needs_dry_run(mode, flags)) {
+  INJ_ASSIGN(const auto mode, find_mode(client, request, stop));
+  if (needs_dry_run(mode, request)) {
     INJ_TRY(check_dry_run(client, stop));
   }
-  auto task = task_of(mode, client, flags, stop);
-  return task ? with_server_features(std::move(task).value(), client, flags, stop)
+  auto task = task_of(mode, client, request, stop);
+  return task ? with_server_features(std::move(task).value(), client, request, stop)
               : std::move(task);
 }
 
-}  // namespace injector::app
+}  // namespace injector::controller

@@ -9,12 +9,12 @@
 
 #include <prometheus/registry.h>
 
-#include "app/cluster.h"
-#include "app/controller_flags.h"
-#include "app/controller_mode.h"
+#include "base/clock.h"
 #include "cluster/config_map_turns.h"
-#include "cluster/rest_patcher.h"
+#include "cluster/namespace_cache.h"
+#include "cluster/patcher.h"
 #include "controller/initializer_reconciler.h"
+#include "controller/mode.h"
 #include "controller/reconciler_deps.h"
 #include "controller/repair_reconciler.h"
 #include "controller/workload_reconciler.h"
@@ -24,20 +24,31 @@
 #include "runtime/object_loop.h"
 #include "template/store.h"
 
-namespace injector::app {
+namespace injector::controller {
+
+struct TermOptions {
+  std::string name_space;        // The only one to look after; empty: all.
+  std::string our_namespace;     // Where what has to be remembered is kept.
+  std::string initializer_name;  // For Mode::Initializer.
+  std::string field_manager;     // Of what is written.
+  std::size_t workers = 2;       // For each resource.
+  base::Duration resync{0};      // 0: never.
+  Rollout rollout = Rollout::Never;
+  RepairOptions repair{};
+  bool dry_run = false;
+};
 
 class Term {
  public:
   /// All that is referred to outlives the term.
   struct Context {
-    const ControllerFlags& flags;
+    TermOptions options;
     kube::RestClient& client;
     templates::TemplateStore& templates;
     cluster::NamespaceCache& namespaces;
     prometheus::Registry& registry;
-    controller::ReconcilerDeps deps;
+    ReconcilerDeps deps;
     runtime::LoopContext loop_context;
-    std::string our_namespace;
   };
 
   Term(Context context, const Task& task);
@@ -54,9 +65,9 @@ class Term {
     std::unique_ptr<cluster::RestPatcher> patcher{};
     std::unique_ptr<cluster::RestEvictor> evictor{};
     std::unique_ptr<cluster::ConfigMapTurns> turns{};
-    std::unique_ptr<controller::WorkloadReconciler> workloads{};
-    std::unique_ptr<controller::InitializerReconciler> initializer{};
-    std::unique_ptr<controller::RepairReconciler> repair{};
+    std::unique_ptr<WorkloadReconciler> workloads{};
+    std::unique_ptr<InitializerReconciler> initializer{};
+    std::unique_ptr<RepairReconciler> repair{};
     std::unique_ptr<kube::ResourceClient> server{};
     std::unique_ptr<runtime::ObjectLoop> loop{};
   };
@@ -70,12 +81,13 @@ class Term {
                 runtime::Transform transform = runtime::drop_managed_fields);
   [[nodiscard]] std::unique_ptr<cluster::RestPatcher> patcher_of(
       const kube::Resource& resource) const;
-  [[nodiscard]] controller::WorkloadOptions workload_options() const;
+  [[nodiscard]] WorkloadOptions workload_options() const;
   [[nodiscard]] runtime::LoopOptions loop_options(const kube::Resource& resource) const;
-  void follow_surroundings(const std::stop_token& stop);
+  void follow_templates(const std::stop_token& stop);
+  void follow_namespaces(const std::stop_token& stop);
 
   const Context context_;
   std::vector<Unit> units_;
 };
 
-}  // namespace injector::app
+}  // namespace injector::controller
