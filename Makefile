@@ -45,6 +45,7 @@ endef
 # Without a Kubernetes API server or kubectl (77: it cannot be had here, and why is on the screen) its tests are skipped.
 test:
 	$(call configure,dev)
+	@tools/get-promtool >/dev/null || [ $$? = 77 ]
 	@kubectl=$$(tools/get-kubectl) || [ $$? = 77 ] && \
 	  bin=$$(tools/get-apiserver) || [ $$? = 77 ] && \
 	  INJ_KUBECTL_BIN="$$kubectl" INJ_APISERVER_BIN="$$bin" ctest --preset dev -j $(JOBS)
