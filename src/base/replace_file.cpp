@@ -11,6 +11,14 @@
 namespace injector::base {
 namespace {
 
+bool write_draft(const std::string& path, std::string_view text) {
+  constexpr mode_t kMode = 0666;  // Less the umask.
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  return file && write_all(file.get(), text) && ::fsync(file.get()) == 0;
+}
+
+}  // namespace
+
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());
@@ -21,14 +29,6 @@ bool write_all(int fd, std::string_view text) {
   }
   return true;
 }
-
-bool write_draft(const std::string& path, std::string_view text) {
-  constexpr mode_t kMode = 0666;  // Less the umask.
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
-  return file && write_all(file.get(), text) && ::fsync(file.get()) == 0;
-}
-
-}  // namespace
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
   const std::string draft = path + ".new";
