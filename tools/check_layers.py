@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "admission": {"base", "core", "template", "http"},
     "cluster": {"base", "core", "patch", "template", "runtime", "kube", "tls"},
     "controller": {"base", "core", "patch", "template", "runtime", "kube", "cluster"},
-    "cli": {"base", "core", "yaml", "template", "patch"},
+    "cli": {"base", "core", "yaml", "template", "patch", "tls", "kube", "cluster"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE)
 MAY_INCLUDE["examples"] = {"base", "runtime", "kube"}

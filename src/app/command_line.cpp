@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/flag_checks.h"
-#include "base/printable.h"
+#include "cli/failure.h"
 #include "cli/inputs.h"
 
 namespace injector::app {
@@ -101,8 +101,23 @@ cli::Streams process_streams() {
 }
 
 int fail(const base::Error& error) {
-  std::cerr << "error: " << base::printable(error.message) << "\n";
-  return cli::kFailed;
+  return cli::fail(error, process_streams());
+}
+
+int usage_error(const base::Error& error) {
+  static_cast<void>(fail(error));
+  return cli::kUsage;
+}
+
+void add_list_flags(CLI::App& command, std::string& output, bool& no_headers,
+                    std::string& sort_by) {
+  command
+      .add_option("-o,--output", output,
+                  "How to list them: table, wide, json, yaml, name or jsonpath=TEMPLATE")
+      ->type_name("{table,wide,json,yaml,name,jsonpath=}")
+      ->capture_default_str();
+  command.add_flag("--no-headers", no_headers, "Rows alone");
+  command.add_option("--sort-by", sort_by, "A field of the rows in -o json, such as .missing");
 }
 
 CLI::Validator duration_check() {

@@ -60,16 +60,25 @@ struct LogFlags {
 /// Says what went wrong on standard error; returns the exit code of a failure.
 int fail(const base::Error& error);
 
+/// Says what is wrong with the command line; returns the exit code of bad usage.
+int usage_error(const base::Error& error);
+
+/// -o, --no-headers and --sort-by, as kubectl has them, for commands that list.
+void add_list_flags(CLI::App& command, std::string& output, bool& no_headers, std::string& sort_by);
+
 /// "30s", "500ms", "2m", "1h": a flag's value. CLI11 reports what is none of these.
 [[nodiscard]] CLI::Validator duration_check();
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text);
 
 void add_local_commands(CLI::App& app, Chosen& chosen);      // inject, uninject, lint, patch
 void add_explain_command(CLI::App& app, Chosen& chosen);     // explain
-void add_controller_command(CLI::App& app, Chosen& chosen);  // initializer
+void add_controller_command(CLI::App& app, Chosen& chosen);  // controller
 void add_webhook_command(CLI::App& app, Chosen& chosen);     // webhook
 void add_status_command(CLI::App& app, Chosen& chosen);      // status
 void add_certs_command(CLI::App& app, Chosen& chosen);       // certs
 void add_completion_command(CLI::App& app, Chosen& chosen);  // completion
+
+/// __complete WORD...: what the shells' scripts ask. The application has all its commands.
+int run_complete(const CLI::App& application, const std::vector<std::string>& words);
 
 }  // namespace injector::app

@@ -6,19 +6,13 @@
 #include <iostream>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/flag_checks.h"
-#include "app/live_target.h"
-#include "app/webhook_registration.h"
-#include "cli/explain_live.h"
+#include "cli/explain_objects.h"
 
 namespace injector::app {
 namespace {
-
-using base::Json;
 
 struct ExplainFlags {
   std::vector<std::string> objects;
@@ -40,18 +34,13 @@ struct ExplainFlags {
   [[nodiscard]] bool asks_cluster() const { return live || !objects.empty() || !configmap.empty(); }
 };
 
-int usage_error(const std::string& message) {
-  std::cerr << "error: " << message << "\n";
-  return cli::kUsage;
-}
-
-base::Result<FoundTemplate> template_of_files(const TemplateFlags& flags) {
+base::Result<cli::FoundTemplate> template_of_files(const TemplateFlags& flags) {
   INJ_ASSIGN(auto tpl, flags.load());
-  return FoundTemplate{
+  return cli::FoundTemplate{
       std::move(tpl), flags.config.empty() ? "built-in template" : "file " + flags.config, {}};
 }
 
-int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemplate found) {
+int explain_files(const ExplainFlags& flags, kube::RestClient* client, cli::FoundTemplate found) {
   const cli::Streams streams = process_streams();
   auto namespaces = cli::read_namespaces(flags.namespace_files, streams);
   if (!namespaces) {
@@ -64,49 +53,11 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, FoundTemp
   options.template_source = found.describe();
   if (client != nullptr) {
     options.look_up = [client](const std::string& name) {
-      return cluster::fetch_namespace(*client, name, kCommandPatience);
+      return cluster::fetch_namespace(*client, name, cli::kCommandPatience);
     };
   }
   return cli::run_explain(
       options, {std::move(found.tpl), flags.policy.get(), std::move(namespaces).value()}, streams);
-}
-
-base::Result<cli::LiveObject> read_live(kube::RestClient& client, const std::string& text) {
-  INJ_ASSIGN(const auto target, find_live_target(client, text, client.default_namespace(), {}));
-  INJ_ASSIGN(auto object, get_live(client, target, {}));
-  cli::LiveObject live{std::move(object), {}, {}};
-  auto name_space = client.get({kube::kNamespaces, "", target.name_space, ""}, {});
-  if (name_space) {
-    live.name_space = std::move(name_space).value();
-  } else {
-    live.name_space_note =
-        fmt::format("what the Namespace says is not known: {}", name_space.error().message);
-  }
-  return live;
-}
-
-int explain_objects(const ExplainFlags& flags, kube::RestClient& client, FoundTemplate found) {
-  const std::string source = found.describe();
-  const cli::DecisionContext context{std::move(found.tpl), flags.policy.get(), {}};
-  const cli::Registration registration =
-      find_registration(client, flags.webhook_configuration, std::chrono::system_clock::now(), {});
-  std::vector<cli::LiveReport> reports;
-  std::vector<std::string> failures;
-  for (const std::string& text : flags.objects) {
-    const auto live = read_live(client, text);
-    auto report = live ? cli::explain_live(live.value(), registration, context)
-                       : base::Result<cli::LiveReport>(live.error());
-    if (report) {
-      reports.push_back(std::move(report).value());
-    } else {
-      failures.push_back(fmt::format("{}: {}", text, report.error().message));
-    }
-  }
-  cli::write_live_reports(reports, failures, source, flags.format(), std::cout);
-  for (const std::string& failure : failures) {
-    std::cerr << "error: " << failure << "\n";
-  }
-  return failures.empty() ? cli::kDone : cli::kFailed;
 }
 
 int run_with_cluster(const ExplainFlags& flags) {
@@ -114,22 +65,27 @@ int run_with_cluster(const ExplainFlags& flags) {
   if (!client) {
     return fail(client.error());
   }
-  auto found =
-      find_template(*client.value(), {flags.tpl.config, flags.configmap, flags.tpl.options}, {});
+  auto found = cli::find_template(
+      *client.value(), {flags.tpl.config, flags.configmap, flags.tpl.options}, std::cin, {});
   if (!found) {
     return fail(found.error());
   }
   return flags.objects.empty()
              ? explain_files(flags, client.value().get(), std::move(found).value())
-             : explain_objects(flags, *client.value(), std::move(found).value());
+             : cli::run_explain_objects(
+                   {flags.objects, flags.format(), flags.webhook_configuration, flags.policy.get()},
+                   std::move(found).value(), *client.value(), std::chrono::system_clock::now(),
+                   process_streams());
 }
 
 int run_explain(const ExplainFlags& flags) {
   if (flags.files.empty() == flags.objects.empty()) {
-    return usage_error("give either files with -f, or objects of a cluster such as deployment/web");
+    return usage_error(
+        base::invalid("give either files with -f, or objects of a cluster such as deployment/web"));
   }
   if (!flags.objects.empty() && !flags.namespace_files.empty()) {
-    return usage_error("--namespace-file goes with -f: a live object has its live Namespace");
+    return usage_error(
+        base::invalid("--namespace-file goes with -f: a live object has its live Namespace"));
   }
   if (flags.asks_cluster()) {
     return run_with_cluster(flags);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "app/command_line.h"
-#include "app/live_target.h"
 #include "cli/lint_command.h"
 #include "cli/lint_server.h"
+#include "cli/live_target.h"
 #include "cli/uninject_live.h"
 #include "cluster/template_trial.h"
 #include "controller/workload_plan.h"
@@ -26,7 +26,8 @@ base::Result<void> change_live(kube::RestClient& client, const std::string& name
                                const Json& before, const Json& wanted, bool dry_run) {
   INJ_ASSIGN(auto body, controller::guarded_patch(before, wanted));
   const auto style = patch::patch_style(base::text_of(base::find(before, "apiVersion")));
-  INJ_ASSIGN(const auto target, find_live_target(client, name, client.default_namespace(), {}));
+  INJ_ASSIGN(const auto target,
+             cli::find_live_target(client, name, client.default_namespace(), {}));
   const auto done = client.patch(
       target,
       {style == patch::PatchStyle::Strategic ? kube::PatchType::Strategic : kube::PatchType::Merge,
@@ -44,8 +45,8 @@ base::Result<void> check_dry_run(kube::RestClient& client, bool wanted) {
 }
 
 base::Result<Json> get_by_name(kube::RestClient& client, const std::string& name) {
-  const auto target = find_live_target(client, name, client.default_namespace(), {});
-  return target ? get_live(client, target.value(), {}) : base::Result<Json>(target.error());
+  const auto target = cli::find_live_target(client, name, client.default_namespace(), {});
+  return target ? cli::get_live(client, target.value(), {}) : base::Result<Json>(target.error());
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "app/command_line.h"
 #include "app/flag_checks.h"
 #include "app/live_flags.h"
-#include "base/printable.h"
 #include "cli/explain_command.h"
 #include "cli/inject_command.h"
 #include "cli/patch_command.h"
@@ -60,11 +59,6 @@ struct RewriteFlags {
   }
 };
 
-int usage_error(const base::Error& error) {
-  std::cerr << "error: " << base::printable(error.message) << "\n";
-  return cli::kUsage;
-}
-
 // Flags of the commands that decide: the template, the policy, the namespaces.
 struct DecisionFlags {
   TemplateFlags tpl;
@@ -95,7 +89,7 @@ struct DecisionFlags {
  private:
   [[nodiscard]] base::Result<core::Template> from_cluster() const {
     INJ_ASSIGN(auto client, cluster.connect(nullptr));
-    return fetch_template(*client, configmap, tpl.options);
+    return cluster::fetch_template(*client, configmap, tpl.options);
   }
 };
 

@@ -4,10 +4,11 @@
 #include <iostream>
 #include <malloc.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/command_line.h"
-#include "app/command_words.h"
+#include "app/command_tree.h"
 
 namespace {
 
@@ -31,11 +32,8 @@ void parse(CLI::App& application, std::vector<std::string> words) {
   application.parse(std::vector<std::string>(words.rbegin(), words.rend()));
 }
 
-int run(int argc, char** argv) {
-  CLI::App application("Puts an Envoy sidecar into Pods that ask for it.", "envoy-initializer");
+void add_commands(CLI::App& application, app::Chosen& chosen) {
   application.require_subcommand(1);
-  application.footer("envoy-initializer COMMAND --help says more, with examples.");
-  app::Chosen chosen;
   app::add_local_commands(application, chosen);
   app::add_webhook_command(application, chosen);
   app::add_controller_command(application, chosen);
@@ -43,9 +41,26 @@ int run(int argc, char** argv) {
   app::add_certs_command(application, chosen);
   app::add_completion_command(application, chosen);
   add_version_command(application, chosen);
-  const auto words = app::help_as_flag({argv + 1, argv + argc});
-  if (const std::string problem = app::unknown_command(application, words); !problem.empty()) {
-    std::cerr << problem << "\n";
+}
+
+// As kubectl's plugin, the program's file is called kubectl-envoy_initializer.
+std::string name_of_program(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  return file == "kubectl-envoy_initializer" ? "kubectl envoy-initializer" : "envoy-initializer";
+}
+
+int run(const std::string& name, std::vector<std::string> words) {
+  CLI::App application("Puts an Envoy sidecar into Pods that ask for it.");
+  app::Chosen chosen;
+  add_commands(application, chosen);
+  app::use_name_in_help(application, name);
+  if (!words.empty() && words.front() == "__complete") {
+    return app::run_complete(application, {words.begin() + 1, words.end()});
+  }
+  words = cli::help_as_flag(std::move(words));
+  if (const std::string mistake = cli::find_mistake(app::command_tree(application), words);
+      !mistake.empty()) {
+    std::cerr << mistake << "\n";
     return cli::kUsage;
   }
   try {
@@ -71,7 +86,7 @@ void give_back_large_buffers() {
 int main(int argc, char** argv) {
   give_back_large_buffers();
   try {
-    return run(argc, argv);
+    return run(name_of_program(argv[0]), {argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "\n";
     return cli::kFailed;

@@ -1,7 +1,7 @@
 #include "cli/status_report.h"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <tuple>
 #include <utility>
 
@@ -40,11 +40,27 @@ bool is_about_asking(WarningCode code) {
   return false;
 }
 
-Json as_json(const StatusRow& row) {
-  return Json({{"namespace", row.name_space},
-               {"name", row.name},
-               {"owner", row.owner},
-               {"state", to_string(row.state)}});
+// The workload that the Pod belongs to. The name of a Deployment's ReplicaSet ends in the hash that
+// its Pods have as a label.
+std::string owner_of(const core::PodFacts& pod) {
+  if (pod.owner.name.empty()) {
+    return "pod/" + pod.name;
+  }
+  const std::string* hash = core::find(pod.labels, "pod-template-hash");
+  if (pod.owner.kind == "ReplicaSet" && hash != nullptr && pod.owner.name.ends_with("-" + *hash)) {
+    return "deployment/" + pod.owner.name.substr(0, pod.owner.name.size() - hash->size() - 1);
+  }
+  std::string kind = pod.owner.kind;
+  std::transform(kind.begin(), kind.end(), kind.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return kind + "/" + pod.owner.name;
+}
+
+std::string hash_of(const core::PodFacts& pod, const core::Policy& policy) {
+  const std::string* status = core::find(pod.annotations, policy.status_key());
+  const auto parsed = base::read_json(status == nullptr ? "" : *status);
+  return parsed ? std::string(base::text_of(base::find(parsed.value(), "template")))
+                : std::string();
 }
 
 }  // namespace
@@ -60,8 +76,8 @@ void add_pod(const Json& pod, const core::MetaFacts* name_space, const core::Tem
   if (!facts || has_ended(pod)) {
     return;
   }
-  report.rows.push_back({facts.value().name_space, facts.value().name,
-                         to_string(facts.value().owner),
+  report.rows.push_back({facts.value().name_space, facts.value().name, owner_of(facts.value()),
+                         hash_of(facts.value(), policy),
                          core::pod_state(facts.value(), name_space, tpl, policy)});
 }
 
@@ -90,47 +106,6 @@ void sort_rows(StatusReport& report) {
             [](const StatusRow& left, const StatusRow& right) {
               return std::tie(left.name_space, left.name) < std::tie(right.name_space, right.name);
             });
-}
-
-void write_status_table(const StatusReport& report, std::ostream& out) {
-  std::array<std::size_t, 3> widths = {9, 4, 8};
-  for (const StatusRow& row : report.rows) {
-    widths[0] = std::max(widths[0], row.name_space.size());
-    widths[1] = std::max(widths[1], row.name.size());
-  }
-  const auto line = [&](std::string_view one, std::string_view two, std::string_view three,
-                        std::string_view four) {
-    out << fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", one, widths[0], two, widths[1], three,
-                       widths[2], four);
-  };
-  out << "template: " << report.template_source << "\n";
-  line("NAMESPACE", "NAME", "STATE", "OWNER");
-  for (const StatusRow& row : report.rows) {
-    if (row.state != PodState::NotAsked) {
-      line(row.name_space, row.name, to_string(row.state), row.owner);
-    }
-  }
-  const int injected = report.count(PodState::Injected);
-  const int outdated = report.count(PodState::Outdated);
-  const int missing = report.count(PodState::Missing);
-  out << fmt::format("asked {}: injected {}, outdated {}, missing {} (of {} Pods)\n",
-                     injected + outdated + missing, injected, outdated, missing,
-                     report.rows.size());
-  for (const std::string& warning : report.warnings) {
-    out << "warning: " << warning << "\n";
-  }
-}
-
-void write_status_json(const StatusReport& report, std::ostream& out) {
-  Json pods = Json::array();
-  for (const StatusRow& row : report.rows) {
-    pods.push_back(as_json(row));
-  }
-  Json document = Json::object();
-  document["template"] = report.template_source;
-  document["pods"] = std::move(pods);
-  document["warnings"] = report.warnings;
-  out << base::write_json_pretty(document) << "\n";
 }
 
 }  // namespace injector::cli

@@ -1,9 +1,8 @@
 // status: how the Pods of a cluster stand to the template, and which workloads ask for the sidecar
-// in a way that does nothing. Pure but for the streams; any thread.
+// in a way that does nothing. Pure; any thread.
 
 #pragma once
 
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,8 @@ namespace injector::cli {
 struct StatusRow {
   std::string name_space;
   std::string name;
-  std::string owner;
+  std::string owner;          // "deployment/web"; of a Pod that nobody made, "pod/web".
+  std::string template_hash;  // What it was injected from; empty: nothing.
   core::PodState state = core::PodState::NotAsked;
 };
 
@@ -42,8 +42,5 @@ void add_workload(const base::Json& workload, const core::MetaFacts* name_space,
 
 /// By namespace and name.
 void sort_rows(StatusReport& report);
-
-void write_status_table(const StatusReport& report, std::ostream& out);
-void write_status_json(const StatusReport& report, std::ostream& out);
 
 }  // namespace injector::cli

@@ -10,6 +10,7 @@
 #include "cli/decide.h"
 #include "cli/explain_live.h"
 #include "cli/lint_server.h"
+#include "cli/status_printer.h"
 #include "cli/status_report.h"
 #include "cli/uninject_live.h"
 #include "core/render.h"
@@ -280,12 +281,12 @@ TEST_CASE("status: the first line and the JSON say what was compared with", "[cl
   CHECK(report.count(PodState::Missing) == 1);
   CHECK(report.count(PodState::Outdated) == 1);
   std::ostringstream table;
-  write_status_table(report, table);
+  REQUIRE(write_status(report, {}, table));
   CHECK(table.str().rfind("template: configmap a/b (sha256:1)\nNAMESPACE", 0) == 0);
   CHECK(table.str().find("asked 2: injected 0, outdated 1, missing 1 (of 2 Pods)\n") !=
         std::string::npos);
   std::ostringstream json;
-  write_status_json(report, json);
+  REQUIRE(write_status(report, {.output = {ListFormat::Json}}, json));
   const Json read = base::read_json(json.str()).value();
   CHECK(read.at("template") == "configmap a/b (sha256:1)");
   CHECK(read.at("pods").at(0).at("state") == "missing");
@@ -312,7 +313,7 @@ TEST_CASE("status: a key on a workload's own metadata is found", "[cli]") {
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0].find("deployment/web in namespace shop: MisplacedKey: ") == 0);
   std::ostringstream table;
-  write_status_table(report, table);
+  REQUIRE(write_status(report, {}, table));
   CHECK(table.str().find("warning: deployment/web in namespace shop") != std::string::npos);
 }
 

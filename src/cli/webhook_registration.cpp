@@ -1,4 +1,4 @@
-#include "app/webhook_registration.h"
+#include "cli/webhook_registration.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "base/base64.h"
 #include "kube/resource.h"
 
-namespace injector::app {
+namespace injector::cli {
 namespace {
 
 using base::Json;
@@ -91,8 +91,8 @@ BundleVerdict judge_bundle(const Json& client_config, const Json& secret,
                        true};
 }
 
-cli::Registration find_registration(kube::RestClient& client, const std::string& configuration,
-                                    tls::SystemTime now, const std::stop_token& stop) {
+Registration find_registration(kube::RestClient& client, const std::string& configuration,
+                               tls::SystemTime now, const std::stop_token& stop) {
   const auto found =
       client.get({kube::kMutatingWebhookConfigurations, "", configuration, ""}, stop);
   if (!found) {
@@ -102,7 +102,7 @@ cli::Registration find_registration(kube::RestClient& client, const std::string&
             ? std::string()
             : fmt::format("the webhook's registration is not known: {}", found.error().message)};
   }
-  cli::Registration registration;
+  Registration registration;
   const Json* webhooks = base::find(found.value(), "webhooks");
   if (webhooks == nullptr || !webhooks->is_array() || webhooks->empty()) {
     return registration;
@@ -119,4 +119,4 @@ cli::Registration find_registration(kube::RestClient& client, const std::string&
   return registration;
 }
 
-}  // namespace injector::app
+}  // namespace injector::cli

@@ -10,7 +10,12 @@
 #include "kube/resource.h"
 #include "kube/rest_client.h"
 
-namespace injector::app {
+namespace injector::cli {
+
+/// "deployment", "deploy", "rollouts.argoproj.io"; the last asks the server.
+[[nodiscard]] base::Result<kube::Resource> find_kind(kube::RestClient& client,
+                                                     const std::string& kind,
+                                                     const std::stop_token& stop);
 
 /// KIND/NAME with kubectl's names of kinds (deployment, deployments, deploy), or
 /// RESOURCE.GROUP/NAME for others (rollouts.argoproj.io/web), which asks the server.
@@ -24,4 +29,4 @@ namespace injector::app {
                                                 const kube::Target& target,
                                                 const std::stop_token& stop);
 
-}  // namespace injector::app
+}  // namespace injector::cli

@@ -1,4 +1,4 @@
-#include "app/live_target.h"
+#include "cli/live_target.h"
 
 #include <map>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "kube/discovery.h"
 
-namespace injector::app {
+namespace injector::cli {
 namespace {
 
 using kube::Resource;
@@ -46,6 +46,8 @@ base::Error unknown_kind(const std::string& kind) {
                   kind));
 }
 
+}  // namespace
+
 base::Result<Resource> find_kind(kube::RestClient& client, const std::string& kind,
                                  const std::stop_token& stop) {
   if (const Resource* resource = built_in(kind)) {
@@ -67,8 +69,6 @@ base::Result<Resource> find_kind(kube::RestClient& client, const std::string& ki
   }
   return found;
 }
-
-}  // namespace
 
 base::Result<kube::Target> find_live_target(kube::RestClient& client, const std::string& text,
                                             const std::string& name_space,
@@ -92,4 +92,4 @@ base::Result<base::Json> get_live(kube::RestClient& client, const kube::Target& 
   return object;
 }
 
-}  // namespace injector::app
+}  // namespace injector::cli

@@ -10,13 +10,13 @@
 #include "kube/rest_client.h"
 #include "tls/certificate.h"
 
-namespace injector::app {
+namespace injector::cli {
 
 /// The MutatingWebhookConfiguration of that name, if there is one, and what its caBundles are
 /// worth. What may not be read is noted. Asks the server two or three times.
-[[nodiscard]] cli::Registration find_registration(kube::RestClient& client,
-                                                  const std::string& configuration,
-                                                  tls::SystemTime now, const std::stop_token& stop);
+[[nodiscard]] Registration find_registration(kube::RestClient& client,
+                                             const std::string& configuration, tls::SystemTime now,
+                                             const std::stop_token& stop);
 
 struct BundleVerdict {
   std::string text;
@@ -28,4 +28,4 @@ struct BundleVerdict {
 [[nodiscard]] BundleVerdict judge_bundle(const base::Json& client_config, const base::Json& secret,
                                          const std::string& why_not, tls::SystemTime now);
 
-}  // namespace injector::app
+}  // namespace injector::cli

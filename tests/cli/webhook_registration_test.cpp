@@ -1,4 +1,4 @@
-#include "app/webhook_registration.h"
+#include "cli/webhook_registration.h"
 
 #include <chrono>
 #include <string>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "tests/support/fake_api.h"
 
-namespace injector::app {
+namespace injector::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ Json secret_of(const tls::KeyPair& ca) {
   return Json({{"data", {{"tls.crt", base::base64_encode(serving.certificate.pem())}}}});
 }
 
-TEST_CASE("webhook registration: a caBundle is compared with the certificate", "[app]") {
+TEST_CASE("webhook registration: a caBundle is compared with the certificate", "[cli]") {
   const tls::KeyPair ca = authority("one");
   const BundleVerdict good = judge_bundle(client_config(ca), secret_of(ca), "", kNow);
   CHECK(good.trusted);
@@ -45,7 +45,7 @@ TEST_CASE("webhook registration: a caBundle is compared with the certificate", "
   CHECK_FALSE(late.trusted);
 }
 
-TEST_CASE("webhook registration: a caBundle that is missing or no PEM is told", "[app]") {
+TEST_CASE("webhook registration: a caBundle that is missing or no PEM is told", "[cli]") {
   CHECK_FALSE(judge_bundle(Json::object(), Json(), "", kNow).trusted);
   CHECK(judge_bundle(Json::object(), Json(), "", kNow).text.find("missing") == 0);
   const Json nonsense({{"caBundle", base::base64_encode("nonsense")}});
@@ -56,7 +56,7 @@ TEST_CASE("webhook registration: a caBundle that is missing or no PEM is told", 
   CHECK(judge_bundle(client_config(authority("one")), Json::object(), "", kNow).trusted);
 }
 
-TEST_CASE("webhook registration: each webhook of the configuration is found", "[app]") {
+TEST_CASE("webhook registration: each webhook of the configuration is found", "[cli]") {
   const tls::KeyPair ca = authority("one");
   const Json configuration(
       {{"webhooks", Json::array({Json({{"name", "a.example"}, {"clientConfig", client_config(ca)}}),
@@ -73,7 +73,7 @@ TEST_CASE("webhook registration: each webhook of the configuration is found", "[
     }
   });
   const auto client = kube::RestClient::create(api.config(), {}).value();
-  const cli::Registration found = find_registration(*client, "ours", kNow, {});
+  const Registration found = find_registration(*client, "ours", kNow, {});
   REQUIRE(found.webhooks.size() == 2);
   CHECK(found.webhooks[0].title == "ours/a.example");
   CHECK(found.webhooks[0].ca_trusted);
@@ -84,4 +84,4 @@ TEST_CASE("webhook registration: each webhook of the configuration is found", "[
 }
 
 }  // namespace
-}  // namespace injector::app
+}  // namespace injector::cli
