@@ -31,7 +31,7 @@ bool lists_any(const Json& rule, std::string_view field,
   });
 }
 
-bool is_for_new_pods(const Json& rule) {
+bool rule_is_for_new_pods(const Json& rule) {
   return base::text_of(base::find(rule, "scope")) != "Cluster" &&
          lists_any(rule, "operations", {"CREATE", "*"}) &&
          lists_any(rule, "apiGroups", {"", "*"}) && lists_any(rule, "apiVersions", {"v1", "*"}) &&
@@ -160,9 +160,13 @@ std::string_view to_string(Called called) noexcept {
   return "unknown";
 }
 
-CallVerdict would_call(const Json& webhook, const PodRequest& request) {
+bool is_for_new_pods(const Json& webhook) {
   const Json& rules = list_of(webhook, "rules");
-  if (std::none_of(rules.begin(), rules.end(), is_for_new_pods)) {
+  return std::any_of(rules.begin(), rules.end(), rule_is_for_new_pods);
+}
+
+CallVerdict would_call(const Json& webhook, const PodRequest& request) {
+  if (!is_for_new_pods(webhook)) {
     return {Called::No, "rules: none is for the creation of Pods"};
   }
   CallVerdict unknown;

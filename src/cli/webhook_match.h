@@ -27,6 +27,9 @@ struct CallVerdict {
   std::string why;  // Which part of the registration decided; empty for Yes.
 };
 
+/// Whether one of its rules is for the creation of Pods.
+[[nodiscard]] bool is_for_new_pods(const base::Json& webhook);
+
 /// `webhook` is an entry of a MutatingWebhookConfiguration's `webhooks`. A condition that cannot be
 /// evaluated here leaves it unknown, unless another part says no.
 [[nodiscard]] CallVerdict would_call(const base::Json& webhook, const PodRequest& request);
