@@ -19,21 +19,27 @@ run: build
 	@tools/demo $(ARGS)
 
 bin = $(DESTDIR)$(PREFIX)/bin
-completions = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+bash = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zsh = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+fish = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 man = $(DESTDIR)$(PREFIX)/share/man/man1
 
-# The link makes it a kubectl plugin: kubectl envoy-initializer.
+# The link makes it a kubectl plugin: kubectl envoy-initializer. kubectl's own completion asks the script beside it.
 install:
 	@[ -x "$(BINARY)" ] || $(MAKE) --no-print-directory build
-	@install -d "$(bin)" "$(completions)" "$(man)"
+	@install -d "$(bin)" "$(bash)" "$(zsh)" "$(fish)" "$(man)"
 	@install -s -m 755 "$(BINARY)" "$(bin)/envoy-initializer"
 	@ln -sf envoy-initializer "$(bin)/kubectl-envoy_initializer"
-	@"$(BINARY)" completion bash >"$(completions)/envoy-initializer"
+	@install -m 755 tools/kubectl_complete-envoy_initializer "$(bin)/"
+	@"$(BINARY)" completion bash >"$(bash)/envoy-initializer"
+	@"$(BINARY)" completion zsh >"$(zsh)/_envoy-initializer"
+	@"$(BINARY)" completion fish >"$(fish)/envoy-initializer.fish"
 	@tools/man-page "$(BINARY)" >"$(man)/envoy-initializer.1"
 
 uninstall:
-	@rm -f "$(bin)/envoy-initializer" "$(bin)/kubectl-envoy_initializer" \
-	  "$(completions)/envoy-initializer" "$(man)/envoy-initializer.1"
+	@rm -f "$(bin)/envoy-initializer" "$(bin)/kubectl-envoy_initializer" "$(bin)/kubectl_complete-envoy_initializer" \
+	  "$(bash)/envoy-initializer" "$(zsh)/_envoy-initializer" "$(fish)/envoy-initializer.fish" \
+	  "$(man)/envoy-initializer.1"
 
 # Configures and builds the preset $(1); the tests come with it.
 define configure

@@ -21,6 +21,7 @@ const std::map<std::string, std::string> kNamespaced = {
     {"RoleBinding", "rolebindings"},
     {"ConfigMap", "configmaps"},
     {"Service", "services"},
+    {"Endpoints", "endpoints"},
     {"NetworkPolicy", "networkpolicies"},
     {"PodDisruptionBudget", "poddisruptionbudgets"},
     {"Deployment", "deployments"},

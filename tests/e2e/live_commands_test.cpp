@@ -126,13 +126,36 @@ TEST_CASE("status: works for a user who may read Pods of one namespace only", "[
   }));
   INFO(outcome.text);
   CHECK(outcome.code == 3);
-  CHECK(outcome.says("narrow     web   missing"));
+  CHECK(outcome.says("narrow     pod/web  0/1       0         1\n"));
   const Outcome all = run_as(reader, {"status", "-A"});
   CHECK(all.code == 1);
   CHECK(all.says("pods is forbidden"));
   const Outcome stranger = run_as(server().kubeconfig_of(kStranger), {"status", "-n", "narrow"});
   CHECK(stranger.code == 1);
   CHECK(stranger.says("User \"stranger\" cannot list resource \"pods\""));
+}
+
+TEST_CASE("status: by label, by jsonpath, and as it changes", "[apiserver]") {
+  make_namespace("watched");
+  Json pod = asking_pod("first");
+  pod["metadata"]["labels"]["app"] = "web";
+  post("/api/v1/namespaces/watched/pods", pod);
+  post("/api/v1/namespaces/watched/pods", asking_pod("other"));
+  CHECK(run_binary(
+            {"status", "-n", "watched", "-l", "app=web", "-o", R"(jsonpath={.pods[*].name}{"\n"})"})
+            .text == "first\n");
+  CHECK(run_binary({"status", "-n", "watched", "--show-all", "-o", "name"}).text ==
+        "pod/first\npod/other\n");
+  const TempDir dir;
+  ChildProcess watch{{.argv = {kProgram, "status", "-n", "watched", "-w", "--kubeconfig",
+                               server().kubeconfig_path()},
+                      .log_file = dir.file("log")}};
+  const auto shows = [&](const std::string& text) {
+    return eventually([&] { return read_file(dir.file("log")).find(text) != std::string::npos; });
+  };
+  CHECK(shows("(of 2 Pods)\n"));
+  post("/api/v1/namespaces/watched/pods", asking_pod("later"));
+  CHECK(shows("(of 2 Pods)\nwatched    pod/later  0/1       0         1\n"));
 }
 
 TEST_CASE("status: a key on a Deployment's own metadata is found", "[apiserver]") {

@@ -21,7 +21,7 @@ using FlagsOfCommand = std::map<std::string, std::set<std::string>>;
 
 const std::vector<std::string> kCommands = {"inject",     "uninject",    "explain", "lint",
                                             "patch diff", "patch apply", "webhook", "controller",
-                                            "status",     "certs"};
+                                            "status",     "check",       "certs"};
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
