@@ -16,10 +16,10 @@
 namespace injector::cli {
 
 struct StatusView {
-  OutputSpec output;
+  OutputSpec output{};
   bool show_all = false;  // Pods, not their owners.
   bool headers = true;
-  std::string sort_by;  // Empty: by namespace and name.
+  std::string sort_by{};  // Empty: by namespace and name.
 };
 
 /// A row per owner of Pods that ask: {"namespace", "owner", "asked", "injected", "outdated",

@@ -178,10 +178,7 @@ TableCluster healthy() {
 }
 
 CheckContext context(TableCluster& cluster) {
-  CheckContext result{cluster};
-  result.version = "0.2.0";
-  result.now = kNow;
-  return result;
+  return {cluster, "envoy-initializer", "envoy-initializer", "default", "0.2.0", {}, kNow};
 }
 
 Mark mark_of(Finding (*check)(const CheckContext&), TableCluster& cluster) {
@@ -356,7 +353,7 @@ TEST_CASE("check: templates finds one that cannot be used, or is not in use", "[
   CHECK(mark_of(check_templates, cluster) == Mark::Failed);
   cluster.objects[path] = config_map("containers: [{name: envoy, image: x}]");
   CHECK(mark_of(check_templates, cluster) == Mark::Good);
-  cluster.objects[path + "-last-good"] = config_map("containers: [{name: envoy, image: y}]");
+  cluster.objects[path + "-last-good"] = config_map("containers: [{name: envoy, image: other}]");
   CHECK(mark_of(check_templates, cluster) == Mark::Warning);
   cluster.lists["/apis/envoy-initializer.io/v1alpha1/sidecartemplates"] = {
       yaml("{metadata: {name: t, namespace: shop}, status: {conditions: [{type: Accepted, status: "
