@@ -166,7 +166,7 @@ HttpReply Admission::finish(const AdmissionRequest& request, const Decision& dec
                             const core::Template& tpl, SteadyTime::time_point start) const {
   HttpReply reply{200, write_review(request, response_to(request, decision, tpl))};
   const double seconds = seconds_since(start);
-  metrics_.count(decision.outcome, decision.reason, seconds);
+  metrics_.count({request.name_space, decision.outcome, decision.reason, seconds});
   log(request, decision, seconds);
   tell_owner(request, decision);
   return reply;

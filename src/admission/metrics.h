@@ -2,7 +2,13 @@
 
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +17,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "base/mutex.h"
 #include "core/decision.h"
 #include "template/store.h"
 
@@ -18,13 +25,43 @@ namespace injector::admission {
 
 enum class AdmissionFailure { BadRequest, NoTemplate, Busy, OutOfMemory };
 
+/// What came of a request, and how long that took.
+struct Admitted {
+  std::string_view name_space;
+  core::Outcome outcome = core::Outcome::Skip;
+  core::Reason reason = core::Reason::NotRequested;
+  double seconds = 0;
+};
+
+/// envoy_initializer_admission_requests_by_namespace_total{namespace,outcome}. Whoever reaches the
+/// port chooses the names, so there are at most kMaxNamespaces of them; the rest are counted
+/// together, without a name.
+class NamespaceCounts {
+ public:
+  static constexpr std::size_t kMaxNamespaces = 1000;
+
+  explicit NamespaceCounts(prometheus::Registry& registry);
+
+  void count(std::string_view name_space, core::Outcome outcome) INJ_EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] std::string known(std::string_view name_space) INJ_EXCLUDES(mutex_);
+
+  prometheus::Family<prometheus::Counter>& requests_;
+  base::Mutex mutex_;
+  std::set<std::string, std::less<>> names_ INJ_GUARDED_BY(mutex_);
+};
+
+enum class ByNamespace { No, Yes };
+
 /// envoy_initializer_admission_requests_total{outcome,reason} and
-/// envoy_initializer_admission_duration_seconds.
+/// envoy_initializer_admission_duration_seconds; NamespaceCounts if asked for.
 class AdmissionMetrics {
  public:
-  explicit AdmissionMetrics(prometheus::Registry& registry);
+  explicit AdmissionMetrics(prometheus::Registry& registry,
+                            ByNamespace by_namespace = ByNamespace::No);
 
-  void count(core::Outcome outcome, core::Reason reason, double seconds);
+  void count(const Admitted& admitted);
   void count_failure(AdmissionFailure failure);
 
  private:
@@ -33,9 +70,11 @@ class AdmissionMetrics {
   std::map<std::pair<core::Outcome, core::Reason>, prometheus::Counter*> counters_;
   std::map<AdmissionFailure, prometheus::Counter*> failures_;
   prometheus::Histogram& duration_;
+  std::optional<NamespaceCounts> by_namespace_;
 };
 
-/// envoy_initializer_template_loads_total{result} and envoy_initializer_template_info{hash}.
+/// envoy_initializer_template_loads_total{result}, envoy_initializer_template_rejected and
+/// envoy_initializer_template_info{hash}.
 class TemplateMetrics final : public prometheus::Collectable {
  public:
   explicit TemplateMetrics(const templates::TemplateStore& templates)

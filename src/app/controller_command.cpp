@@ -250,7 +250,9 @@ class ControllerProcess {
   }
 
   [[nodiscard]] http::Collectables collectables() const {
-    return {registry_, std::make_shared<admission::TemplateMetrics>(templates_),
+    const http::Build build{"controller", INJ_VERSION};
+    return {registry_, std::make_shared<http::HealthMetrics>(build, health_),
+            std::make_shared<admission::TemplateMetrics>(templates_),
             std::make_shared<http::ProcessMetrics>()};
   }
 

@@ -103,7 +103,8 @@ class WebhookProcess {
         signals_(signals),
         templates_(log, flags.template_options),
         registry_(std::make_shared<prometheus::Registry>()),
-        admission_metrics_(*registry_),
+        admission_metrics_(*registry_, flags.metrics_by_namespace ? admission::ByNamespace::Yes
+                                                                  : admission::ByNamespace::No),
         process_context_(log) {}
 
   int run() {
@@ -262,7 +263,10 @@ class WebhookProcess {
   }
 
   [[nodiscard]] http::Collectables collectables(const http::Server& server) const {
-    http::Collectables all{registry_, std::make_shared<admission::TemplateMetrics>(templates_),
+    const http::Build build{"webhook", INJ_VERSION};
+    http::Collectables all{registry_,
+                           std::make_shared<http::HealthMetrics>(build, health_),
+                           std::make_shared<admission::TemplateMetrics>(templates_),
                            std::make_shared<http::CertificateMetrics>(certificate_.get()),
                            std::make_shared<http::ServerMetrics>(server),
                            std::make_shared<http::ProcessMetrics>()};

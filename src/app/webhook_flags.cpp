@@ -11,6 +11,8 @@ void WebhookFlags::add_to(CLI::App& command) {
   policy.add_to(command);
   command.add_flag("--inject-by-default", inject_by_default,
                    "Inject where neither Pod nor Namespace says anything");
+  command.add_flag("--metrics-by-namespace", metrics_by_namespace,
+                   "Count admission requests by the Pod's Namespace as well");
   log.add_to(command);
 }
 

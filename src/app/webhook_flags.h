@@ -27,6 +27,7 @@ struct WebhookFlags {
   std::string ca_out;
   PolicyFlags policy;
   bool inject_by_default = false;
+  bool metrics_by_namespace = false;
   LogFlags log;
   std::string idle_timeout = "120s";
   std::string shutdown_delay = "5s";

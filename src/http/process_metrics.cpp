@@ -142,6 +142,17 @@ std::vector<MetricFamily> ProcessMetrics::Collect() const {
   return families;
 }
 
+std::vector<MetricFamily> HealthMetrics::Collect() const {
+  MetricFamily info = family("envoy_initializer_build_info",
+                             "Always 1; the labels are the command that runs and its version.",
+                             MetricType::Gauge, 1);
+  info.metric.front().label = {{"command", build_.command}, {"version", build_.version}};
+  MetricFamily ready = family("envoy_initializer_ready", "1 while /readyz says ok, 0 otherwise.",
+                              MetricType::Gauge, health_.readiness(false).status == 200 ? 1 : 0);
+  ready.metric.front().label = {{"command", build_.command}};
+  return {info, ready};
+}
+
 std::vector<MetricFamily> CertificateMetrics::Collect() const {
   const auto counts = certificate_.counts();
   const auto expiry = seconds_since_epoch(certificate_.context()->certificate().not_after());

@@ -1,11 +1,14 @@
-// Metrics that are read when asked for: of this process, and of the serving certificate.
+// Metrics that are read when asked for: of this process, its health, and the serving certificate.
 
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <prometheus/collectable.h>
 
+#include "http/admin.h"
 #include "http/server.h"
 #include "tls/serving_certificate.h"
 
@@ -16,6 +19,27 @@ namespace injector::http {
 class ProcessMetrics final : public prometheus::Collectable {
  public:
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+};
+
+/// What runs: `webhook` or `controller`, of which version.
+struct Build {
+  std::string command;
+  std::string version;
+};
+
+/// envoy_initializer_build_info{command,version} and envoy_initializer_ready{command}, which is 1
+/// while /readyz says so. Thread-safe.
+class HealthMetrics final : public prometheus::Collectable {
+ public:
+  HealthMetrics(Build build, const Health& health)
+      : build_(std::move(build)),
+        health_(health) {}
+
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const Build build_;
+  const Health& health_;  // Not owned; outlives the metrics.
 };
 
 /// envoy_initializer_certificate_expiry_timestamp_seconds and

@@ -238,6 +238,46 @@ TEST_CASE("admission: broken requests are 400 with what is wrong, and counted", 
   CHECK_THAT(bench.scrape(), Catch::Contains("reason=\"BadRequest\"} 6"));
 }
 
+TEST_CASE("admission metrics: the histogram tells 0.1 ms from 1 s", "[webhook]") {
+  const Bench bench;
+  static_cast<void>(bench.response(fixture("v1.36-pod-create-annotated.json")));
+  const std::string page = bench.scrape();
+  CHECK_THAT(page, Catch::Contains("duration_seconds_bucket{le=\"0.0001\"}"));
+  CHECK_THAT(page, Catch::Contains("duration_seconds_bucket{le=\"1\"} 1"));
+  CHECK_THAT(page, !Catch::Contains("by_namespace"));
+}
+
+TEST_CASE("admission metrics: namespaces are counted if asked for, and only so many of them",
+          "[webhook]") {
+  prometheus::Registry registry;
+  AdmissionMetrics metrics(registry, ByNamespace::Yes);
+  for (std::size_t i = 0; i < NamespaceCounts::kMaxNamespaces + 7; ++i) {
+    const std::string name = "ns-" + std::to_string(i);
+    metrics.count({name, core::Outcome::Inject, core::Reason::Injected, 0.001});
+  }
+  metrics.count({"ns-0", core::Outcome::Inject, core::Reason::Injected, 0.001});
+  const std::string page = prometheus::TextSerializer().Serialize(registry.Collect());
+  CHECK_THAT(page, Catch::Contains("{namespace=\"ns-0\",outcome=\"inject\"} 2"));
+  CHECK_THAT(page, Catch::Contains("{namespace=\"\",outcome=\"inject\"} 7"));
+  CHECK_THAT(page, !Catch::Contains("\"ns-1000\""));
+}
+
+TEST_CASE("template metrics: a rejected template shows until a good one comes", "[webhook]") {
+  templates::TemplateStore store(base::Logger::silent());
+  const TemplateMetrics metrics(store);
+  const auto rejected = [&] {
+    return prometheus::TextSerializer()
+               .Serialize(metrics.Collect())
+               .find("\nenvoy_initializer_template_rejected 1") != std::string::npos;
+  };
+  REQUIRE(store.update(templates::default_template_text(), "a").has_value());
+  CHECK_FALSE(rejected());
+  CHECK_FALSE(store.update("containers: 1", "a").has_value());
+  CHECK(rejected());
+  REQUIRE(store.update(templates::default_template_text(), "a").has_value());
+  CHECK_FALSE(rejected());
+}
+
 TEST_CASE("admission: without a template only a Pod that asks is answered 503", "[webhook]") {
   prometheus::Registry registry;
   AdmissionMetrics metrics(registry);

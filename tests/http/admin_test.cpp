@@ -156,6 +156,21 @@ TEST_CASE("process metrics: the numbers are those of this process", "[webhook]")
         value_of(before, "process_open_fds") + 1);
 }
 
+TEST_CASE("health metrics: ready follows /readyz, and the build says what runs", "[webhook]") {
+  http::Health health;
+  bool good = false;
+  health.add_readiness_check("test", [&]() -> base::Result<void> {
+    return good ? base::Result<void>() : base::Error{base::ErrorCode::Unavailable, "not yet"};
+  });
+  const http::HealthMetrics metrics({.command = "webhook", .version = "1.2.3"}, health);
+  CHECK(value_of(metrics.Collect(), "envoy_initializer_ready") == 0);
+  good = true;
+  CHECK(value_of(metrics.Collect(), "envoy_initializer_ready") == 1);
+  CHECK(metrics.Collect().at(0).metric.at(0).label.at(1).value == "1.2.3");
+  health.set_draining();
+  CHECK(value_of(metrics.Collect(), "envoy_initializer_ready") == 0);
+}
+
 TEST_CASE("certificate metrics: expiry and loads are those of the certificate", "[webhook]") {
   const tls::KeyPair ca = test_ca();
   const tls::KeyPair pair = test_serving(ca);
