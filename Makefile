@@ -1,6 +1,6 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build install uninstall test unit asan tsan golden bench fuzz lint tidy format clean
+.PHONY: run build dist install uninstall test unit asan tsan golden bench fuzz lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
@@ -14,6 +14,14 @@ build:
 	@tools/install-packages
 	@cmake --preset release -Wno-dev >/dev/null
 	@cmake --build --preset release -j $(JOBS)
+
+# Into dist/: tarball, Debian package, image, SBOM, krew manifest, chart, checksums.
+DIST ?= dist
+dist:
+	@tools/install-packages dist
+	@[ -x "$(BINARY)" ] || $(MAKE) --no-print-directory build
+	@rm -rf "$(DIST)"
+	@tools/dist "$(BINARY)" "$(DIST)"
 
 run: build
 	@tools/demo $(ARGS)
@@ -93,4 +101,4 @@ format:
 	@git ls-files -co --exclude-standard -- '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	@rm -rf build
+	@rm -rf build dist
