@@ -139,7 +139,7 @@ spec:
             {{- toYaml . | nindent 12 }}
             {{- end }}
           ports:
-            - {name: admin, containerPort: 8080}
+            - {name: admin, containerPort: 8080, protocol: TCP}
           livenessProbe:
             httpGet: {path: /livez, port: admin}
             timeoutSeconds: 5
