@@ -9,7 +9,7 @@
 namespace injector::http {
 namespace {
 
-// Chunks of a byte or two cost more framing than content; nobody sends those.
+// Beyond this, framing may not be longer than content: nobody sends chunks of a byte or two.
 constexpr std::size_t kMaxFraming = std::size_t{64} << 10U;
 constexpr int kHexadecimal = 16;
 
@@ -39,7 +39,7 @@ ChunkedDecoder::State ChunkedDecoder::step(std::string_view& text, std::string& 
     return take_content_end(text);
   }
   const std::size_t feed = text.find('\n');
-  if (framing_ + std::min(feed, text.size()) > kMaxFraming) {
+  if (framing_ + std::min(feed, text.size()) > kMaxFraming + content_) {
     return State::TooLarge;
   }
   if (feed == std::string_view::npos) {
@@ -80,6 +80,7 @@ ChunkedDecoder::State ChunkedDecoder::take_content(std::string_view& text, std::
   body.append(text.data(), size);
   text.remove_prefix(size);
   left_ -= size;
+  content_ += size;
   progressed_ = left_ == 0;
   part_ = left_ == 0 ? Part::ContentEnd : Part::Content;
   return State::Partial;

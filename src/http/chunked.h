@@ -1,5 +1,6 @@
 // A chunked body put together as it comes in (RFC 9112, 7.1), read strictly. Extensions and
-// trailers are checked for their form, bounded, and otherwise ignored.
+// trailers are checked for their form, bounded, and otherwise ignored. For requests and responses,
+// also those without an end.
 
 #pragma once
 
@@ -14,6 +15,7 @@ class ChunkedDecoder {
  public:
   enum class State { Partial, Complete, Malformed, TooLarge };
 
+  /// `max_body` bounds what `body` holds at any time.
   explicit ChunkedDecoder(std::size_t max_body) noexcept
       : max_body_(max_body) {}
 
@@ -33,9 +35,10 @@ class ChunkedDecoder {
 
   std::size_t max_body_;
   Part part_ = Part::Size;
-  std::uint64_t left_ = 0;   // Of the chunk's content.
-  std::size_t framing_ = 0;  // Bytes of size lines and trailers so far.
-  bool progressed_ = false;  // The last step got on.
+  std::uint64_t left_ = 0;     // Of the chunk's content.
+  std::uint64_t framing_ = 0;  // Bytes of size lines and trailers so far, and
+  std::uint64_t content_ = 0;  // of content.
+  bool progressed_ = false;    // The last step got on.
 };
 
 }  // namespace injector::http

@@ -64,7 +64,7 @@ void EventLoop::attend(Connection& connection) {
 
 void EventLoop::shake_hands(Connection& connection) {
   Stream& stream = connection.stream;
-  if (!stream.secured() && !stream.secure(*shared_.certificate->context())) {
+  if (!stream.secured() && !stream.secure(shared_.certificate->context()->start(stream.fd()))) {
     return close(connection);
   }
   switch (stream.handshake()) {

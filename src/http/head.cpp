@@ -137,20 +137,43 @@ bool once(bool& seen) noexcept {
   return first;
 }
 
-std::optional<Reply> read_length(std::string_view value, RequestHead& head, Seen& seen) {
+constexpr const char* kAmbiguous = "ambiguous body length";
+
+const char* read_length(std::string_view value, Framing& framing, Seen& seen) noexcept {
   if (!once(seen.length)) {
-    return bad("ambiguous body length");
+    return kAmbiguous;
   }
-  head.content_length = parse_length(value);
-  return head.content_length ? std::nullopt : std::optional(bad("bad content length"));
+  framing.content_length = parse_length(value);
+  return framing.content_length ? nullptr : "bad content length";
 }
 
-std::optional<Reply> read_encoding(std::string_view value, RequestHead& head, Seen& seen) {
-  if (!once(seen.encoding) || value.empty() || head.http10) {
-    return bad("ambiguous body length");
+const char* read_encoding(std::string_view value, Framing& framing, Seen& seen) noexcept {
+  if (!once(seen.encoding) || value.empty() || framing.http10) {
+    return kAmbiguous;
   }
-  head.transfer_encoding = value;
-  return std::nullopt;
+  framing.transfer_encoding = value;
+  return nullptr;
+}
+
+/// The fields that requests and responses have in common. Null, or what is wrong.
+const char* read_framing_field(std::string_view name, std::string_view value, Framing& framing,
+                               Seen& seen) noexcept {
+  switch (name.size()) {
+    case 10:
+      if (equal_ignoring_case(name, "Connection")) {
+        seen.close = seen.close || has_token(value, "close");
+        seen.keep_alive = seen.keep_alive || has_token(value, "keep-alive");
+      }
+      return nullptr;
+    case 14:
+      return equal_ignoring_case(name, "Content-Length") ? read_length(value, framing, seen)
+                                                         : nullptr;
+    case 17:
+      return equal_ignoring_case(name, "Transfer-Encoding") ? read_encoding(value, framing, seen)
+                                                            : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 void read_expectation(std::string_view value, RequestHead& head) noexcept {
@@ -160,68 +183,74 @@ void read_expectation(std::string_view value, RequestHead& head) noexcept {
   head.expects_other = head.expects_other || !known;
 }
 
-std::optional<Reply> read_field(std::string_view name, std::string_view value, RequestHead& head,
-                                Seen& seen) {
+/// The fields of requests alone, and then the others. Null, or what is wrong.
+const char* read_request_field(std::string_view name, std::string_view value, RequestHead& head,
+                               Seen& seen) noexcept {
   switch (name.size()) {
     case 4:
-      if (equal_ignoring_case(name, "Host") && !once(seen.host)) {
-        return bad("more than one Host");
-      }
-      break;
+      return equal_ignoring_case(name, "Host") && !once(seen.host) ? "more than one Host" : nullptr;
     case 6:
       if (equal_ignoring_case(name, "Expect")) {
         read_expectation(value, head);
       }
-      break;
-    case 10:
-      if (equal_ignoring_case(name, "Connection")) {
-        seen.close = seen.close || has_token(value, "close");
-        seen.keep_alive = seen.keep_alive || has_token(value, "keep-alive");
-      }
-      break;
+      return nullptr;
     case 12:
       if (equal_ignoring_case(name, "Content-Type")) {
-        if (!once(seen.type)) {
-          return bad("more than one Content-Type");
-        }
         head.content_type = value;
+        return once(seen.type) ? nullptr : "more than one Content-Type";
       }
-      break;
-    case 14:
-      return equal_ignoring_case(name, "Content-Length") ? read_length(value, head, seen)
-                                                         : std::nullopt;
+      return nullptr;
     case 16:
       if (equal_ignoring_case(name, "Content-Encoding")) {
-        if (!once(seen.content_encoding)) {
-          return bad("more than one Content-Encoding");
-        }
         head.content_encoding = value;
+        return once(seen.content_encoding) ? nullptr : "more than one Content-Encoding";
       }
-      break;
-    case 17:
-      return equal_ignoring_case(name, "Transfer-Encoding") ? read_encoding(value, head, seen)
-                                                            : std::nullopt;
+      return nullptr;
     default:
-      break;
+      return read_framing_field(name, value, head, seen);
   }
-  return std::nullopt;
 }
 
-std::optional<Reply> parse_fields(std::string_view text, RequestHead& head, Seen& seen) {
+/// Hands every field to `read`, which says what is wrong with it.
+template <class Read>
+const char* read_fields(std::string_view text, const Read& read) {
   while (true) {
     const std::string_view line = take_line(text);
     if (line.empty()) {
-      return std::nullopt;
+      return nullptr;
     }
     std::string_view name;
     std::string_view value;
     if (line.size() > kMaxHeaderLine || !parse_field(line, name, value)) {
-      return bad("malformed header line");
+      return "malformed header line";
     }
-    if (auto refused = read_field(name, value, head, seen)) {
-      return refused;
+    if (const char* wrong = read(name, value)) {
+      return wrong;
     }
   }
+}
+
+/// What the framing's fields mean together. Null, or what is wrong.
+const char* conclude(Framing& framing, const Seen& seen) noexcept {
+  framing.keeps_alive = !seen.close && (!framing.http10 || seen.keep_alive);
+  return seen.length && seen.encoding ? kAmbiguous : nullptr;
+}
+
+/// "HTTP/1.1 200 OK"; the reason may be missing.
+bool parse_status_line(std::string_view line, ResponseHead& head) noexcept {
+  constexpr std::string_view kProtocol = "HTTP/1.";
+  constexpr std::size_t kCode = kProtocol.size() + 2;
+  if (line.size() < kCode + 3 || !line.starts_with(kProtocol) || line[kCode - 1] != ' ') {
+    return false;
+  }
+  const char minor = line[kProtocol.size()];
+  const auto code = parse_length(line.substr(kCode, 3));
+  const std::string_view rest = line.substr(kCode + 3);
+  head.http10 = minor == '0';
+  head.code = static_cast<int>(code.value_or(0));
+  head.reason = rest.substr(std::min<std::size_t>(1, rest.size()));
+  return (minor == '0' || minor == '1') && head.code >= 100 &&
+         (rest.empty() || rest.front() == ' ') && all_of(rest, kValue);
 }
 
 }  // namespace
@@ -264,14 +293,35 @@ std::optional<Reply> parse_head(std::string_view text, RequestHead& head) {
     return refused;
   }
   Seen seen;
-  if (auto refused = parse_fields(text, head, seen)) {
-    return refused;
+  const char* wrong = read_fields(text, [&](std::string_view name, std::string_view value) {
+    return read_request_field(name, value, head, seen);
+  });
+  wrong = wrong == nullptr ? conclude(head, seen) : wrong;
+  return wrong == nullptr ? std::nullopt : std::optional(bad(wrong));
+}
+
+const char* parse_head(std::string_view text, ResponseHead& head) {
+  if (!parse_status_line(take_line(text), head)) {
+    return "bad status line";
   }
-  if (seen.length && seen.encoding) {
-    return bad("ambiguous body length");
+  head.fields = text;
+  Seen seen;
+  const char* wrong = read_fields(text, [&](std::string_view name, std::string_view value) {
+    return read_framing_field(name, value, head, seen);
+  });
+  return wrong == nullptr ? conclude(head, seen) : wrong;
+}
+
+std::string_view ResponseHead::header(std::string_view name) const noexcept {
+  std::string_view text = fields;
+  for (std::string_view line = take_line(text); !line.empty(); line = take_line(text)) {
+    std::string_view key;
+    std::string_view value;
+    if (parse_field(line, key, value) && equal_ignoring_case(key, name)) {
+      return value;
+    }
   }
-  head.keeps_alive = !seen.close && (!head.http10 || seen.keep_alive);
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace injector::http

@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <utility>
 
 #include <openssl/err.h>
@@ -47,14 +48,15 @@ bool Stream::has_input() const noexcept {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-bool Stream::secure(const tls::ServerContext& context) {
-  ssl_ = context.start(socket_.get());
+bool Stream::secure(tls::SslPtr session) noexcept {
+  ssl_ = std::move(session);
   return secured();
 }
 
 Stream::Io Stream::handshake() {
   ERR_clear_error();
-  const int result = SSL_accept(ssl_.get());
+  errno = 0;
+  const int result = SSL_do_handshake(ssl_.get());
   return result == 1 ? Io::Done : settle(result);
 }
 
@@ -77,14 +79,30 @@ Stream::Io Stream::settle(int result) {
   if (error == SSL_ERROR_WANT_WRITE) {
     return Io::WantWrite;
   }
-  broken_ = error != SSL_ERROR_ZERO_RETURN;
+  return error == SSL_ERROR_ZERO_RETURN ? Io::Closed : fail(error == SSL_ERROR_SYSCALL ? errno : 0);
+}
+
+Stream::Io Stream::fail(int number) noexcept {
+  broken_ = true;
+  number_ = number;
   return Io::Closed;
+}
+
+std::string Stream::failure() const {
+  if (number_ != 0) {
+    return std::generic_category().message(number_);
+  }
+  const int reason = ERR_GET_REASON(ERR_peek_error());
+  const bool ended = reason == 0 || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  const std::string text = tls::take_openssl_reason();  // Also empties the queue.
+  return ended ? "the connection closed in the middle" : text;
 }
 
 Stream::Io Stream::read(char* to, std::size_t size, std::size_t& count) {
   count = 0;
   if (ssl_) {
     ERR_clear_error();
+    errno = 0;
     const int got = SSL_read(ssl_.get(), to, tls_size(size));
     count = got > 0 ? static_cast<std::size_t>(got) : 0;
     return got > 0 ? Io::Done : settle(got);
@@ -94,7 +112,10 @@ Stream::Io Stream::read(char* to, std::size_t size, std::size_t& count) {
     count = static_cast<std::size_t>(got);
     return Io::Done;
   }
-  return got < 0 && would_block() ? Io::WantRead : Io::Closed;
+  if (got == 0) {
+    return Io::Closed;
+  }
+  return would_block() ? Io::WantRead : fail(errno);
 }
 
 bool Stream::has_pending() const noexcept {
@@ -107,6 +128,7 @@ Stream::Io Stream::write(std::string_view bytes, std::size_t& count) {
     const std::string_view rest = bytes.substr(count);
     if (ssl_) {
       ERR_clear_error();
+      errno = 0;
       const int sent = SSL_write(ssl_.get(), rest.data(), tls_size(rest.size()));
       if (sent <= 0) {
         return settle(sent);
@@ -116,7 +138,7 @@ Stream::Io Stream::write(std::string_view bytes, std::size_t& count) {
     }
     const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0) {
-      return would_block() ? Io::WantWrite : Io::Closed;
+      return would_block() ? Io::WantWrite : fail(errno);
     }
     count += static_cast<std::size_t>(sent);
   }

@@ -1,4 +1,5 @@
-// A non-blocking socket, with TLS where wanted. No call waits: what cannot go on says what for.
+// A non-blocking socket, with TLS where wanted, of a server or a client. No call waits: what cannot
+// go on says what for. Writes never raise SIGPIPE.
 //
 // Belongs to one thread at a time.
 
@@ -11,7 +12,6 @@
 #include "base/file_descriptor.h"
 #include "base/result.h"
 #include "tls/handles.h"
-#include "tls/server_context.h"
 
 namespace injector::http {
 
@@ -21,7 +21,7 @@ class Stream {
     Done,
     WantRead,   // Try again once the socket is readable,
     WantWrite,  // or writable.
-    Closed,     // By the client, or broken.
+    Closed,     // By the peer in good order, or broken: see broken().
   };
 
   /// `socket` is non-blocking.
@@ -29,27 +29,36 @@ class Stream {
 
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-  /// The client's address and port, for the log. A system call.
+  /// The peer's address and port, for the log. A system call.
   [[nodiscard]] std::string peer() const;
 
   /// True if bytes (or the end) have arrived that nobody has read. A system call.
   [[nodiscard]] bool has_input() const noexcept;
 
-  /// Begins TLS. False: there is no memory for it.
-  [[nodiscard]] bool secure(const tls::ServerContext& context);
+  /// Begins TLS with a session for this socket. False: it is null, for lack of memory.
+  [[nodiscard]] bool secure(tls::SslPtr session) noexcept;
 
   [[nodiscard]] bool secured() const noexcept { return ssl_ != nullptr; }
+
+  /// Null without TLS. For questions about the session, not for I/O.
+  [[nodiscard]] const SSL* session() const noexcept { return ssl_.get(); }
 
   /// Goes on with the handshake. After Closed: handshake_error().
   [[nodiscard]] Io handshake();
 
-  /// Why it failed, and whether because the client speaks plain HTTP.
+  /// Of a server: why it failed, and whether because the client speaks plain HTTP.
   [[nodiscard]] base::Error handshake_error();
 
   [[nodiscard]] bool speaks_plain_http() const noexcept { return plain_http_; }
 
   /// Reads up to `size` bytes; `count` says how many.
   [[nodiscard]] Io read(char* to, std::size_t size, std::size_t& count);
+
+  /// After Closed: the connection broke, rather than that the peer ended it in good order.
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+
+  /// If broken: why, in a few words.
+  [[nodiscard]] std::string failure() const;
 
   /// True if TLS holds bytes back, of which the socket will not tell.
   [[nodiscard]] bool has_pending() const noexcept;
@@ -60,10 +69,10 @@ class Stream {
   /// Sends `text` past TLS: for clients that speak HTTP to the HTTPS port.
   void send_in_the_clear(std::string_view text) noexcept;
 
-  /// Tells the client that nothing more will come.
+  /// Tells the peer that nothing more will come.
   void say_goodbye() noexcept;
 
-  /// Throws away what has arrived. True: the client has closed as well.
+  /// Throws away what has arrived. True: the peer has closed as well.
   [[nodiscard]] bool discard_input() noexcept;
 
   /// Gives the descriptor back.
@@ -71,10 +80,12 @@ class Stream {
 
  private:
   [[nodiscard]] Io settle(int result);
+  [[nodiscard]] Io fail(int number) noexcept;
 
   base::FileDescriptor socket_;
   tls::SslPtr ssl_;      // Null: plain, or TLS has not begun.
-  bool broken_ = false;  // TLS failed for good: it must not be used any more.
+  bool broken_ = false;  // TLS must not be used any more, not even for its closing message.
+  int number_ = 0;       // errno of what broke it; 0: none.
   bool plain_http_ = false;
 };
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/base64.h"
-#include "kube/endpoint.h"
+#include "http/url.h"
 #include "kube/exec_credential.h"
 #include "kube/file.h"
 #include "kube/yaml.h"
@@ -195,17 +195,21 @@ Error unsupported(const Entry& entry, const std::string& what, const std::string
   return base::invalid(entry.file + ": " + what + ": " + field + " is not supported");
 }
 
-PemSource pem_source(FieldReader& reader, const std::string& key, const std::string& file) {
+tls::PemSource pem_source(FieldReader& reader, const std::string& key, const std::string& file) {
   const std::string data = reader.decoded(key + "-data");
   const std::string path = reader.text(key);
-  return data.empty() ? PemSource{{}, resolve_path(path, file)} : PemSource{data, {}};
+  return data.empty() ? tls::PemSource{{}, resolve_path(path, file)} : tls::PemSource{data, {}};
 }
 
 Result<void> read_cluster(const Entry& entry, const std::string& name, ClientConfig& config) {
   const std::string what = "cluster " + in_quotes(name);
   FieldReader reader(entry.value, entry.file + ": " + what);
-  if (!reader.text("proxy-url").empty()) {
-    return unsupported(entry, what, "proxy-url");
+  if (const std::string url = reader.text("proxy-url"); !url.empty()) {
+    auto proxy = http::parse_proxy(url);
+    if (!proxy) {
+      return annotate(std::move(proxy).error(), entry.file + ": " + what + ": proxy-url");
+    }
+    config.proxy = std::move(proxy).value();
   }
   config.server = reader.text("server");
   config.tls.authority = pem_source(reader, "certificate-authority", entry.file);
@@ -232,7 +236,7 @@ std::optional<InteractiveMode> interactive_mode(const std::string& text, bool ma
 
 constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
 
-std::string authority_text(const PemSource& source) {
+std::string authority_text(const tls::PemSource& source) {
   const Result<std::string> text =
       source.file.empty() ? Result<std::string>(source.data) : read_file(source.file);
   return text ? text.value() : "";  // A missing file is reported where TLS needs it.
@@ -246,6 +250,9 @@ Json cluster_info(const Json& cluster, const ClientConfig& config) {
   }
   if (config.tls.skip_verify) {
     info["insecure-skip-tls-verify"] = true;
+  }
+  if (const Json* proxy = base::find(cluster, "proxy-url")) {
+    info["proxy-url"] = *proxy;
   }
   const std::string authority = authority_text(config.tls.authority);
   if (!authority.empty()) {
@@ -440,7 +447,7 @@ Result<void> apply_context(const Kubeconfig& merged, const ConfigOptions& option
   return provide_cluster_info(merged, used, config);
 }
 
-bool implies_tls(const TlsSettings& tls) {
+bool implies_tls(const tls::ClientSettings& tls) {
   return tls.skip_verify || !tls.authority.empty() || !tls.certificate.empty();
 }
 
@@ -453,12 +460,11 @@ Result<ClientConfig> finish(ClientConfig config, const ConfigOptions& options) {
     return base::invalid("kubeconfig: context " + in_quotes(config.context) +
                          ": its cluster has no server");
   }
-  const Result<Endpoint> endpoint = parse_endpoint(config.server, implies_tls(config.tls));
-  if (!endpoint) {
-    return endpoint.error();
+  auto server = http::parse_url(config.server, implies_tls(config.tls));
+  if (!server) {
+    return annotate(std::move(server).error(), "server");
   }
-  const Endpoint& at = endpoint.value();
-  config.server = (at.tls ? "https://" : "http://") + at.authority() + at.prefix;
+  config.server = server.value().text();
   return config;
 }
 
@@ -548,7 +554,7 @@ std::optional<ClientConfig> in_cluster(const Environment& environment) {
   }
   ClientConfig config;
   config.context = kInCluster;
-  config.server = "https://" + Endpoint{true, host, port, {}}.authority();
+  config.server = http::Url{true, host, port, {}}.text();
   config.auth.token_file = token;
   if (is_file(authority)) {
     config.tls.authority.file = authority;
@@ -566,6 +572,24 @@ Error nothing_found(const std::vector<std::string>& files, const Environment& en
                                    "and for a service account (KUBERNETES_SERVICE_HOST and " +
                                    environment.service_account_dir +
                                    "/token); give --kubeconfig or --master"};
+}
+
+Result<ClientConfig> find_config(const ConfigOptions& options, const Environment& environment) {
+  const bool explicit_file = !options.kubeconfig.empty();
+  const std::vector<std::string> files =
+      explicit_file ? std::vector{options.kubeconfig} : default_files(environment);
+  const Result<Kubeconfig> merged = merge_files(files, !explicit_file);
+  if (!merged) {
+    return merged.error();
+  }
+  if (!merged.value().empty() || !options.master.empty() || !options.context.empty()) {
+    return select(merged.value(), options);
+  }
+  std::optional<ClientConfig> pod = in_cluster(environment);
+  if (!pod) {
+    return nothing_found(files, environment);
+  }
+  return finish(*std::move(pod), options);
 }
 
 }  // namespace
@@ -588,21 +612,12 @@ Result<ClientConfig> read_kubeconfig(std::string_view text, const std::string& p
 }
 
 Result<ClientConfig> load_config(const ConfigOptions& options, const Environment& environment) {
-  const bool explicit_file = !options.kubeconfig.empty();
-  const std::vector<std::string> files =
-      explicit_file ? std::vector{options.kubeconfig} : default_files(environment);
-  const Result<Kubeconfig> merged = merge_files(files, !explicit_file);
-  if (!merged) {
-    return merged.error();
+  INJ_ASSIGN(ClientConfig config, find_config(options, environment));
+  if (!config.proxy) {
+    INJ_ASSIGN(const http::Url server, http::parse_url(config.server, true));
+    INJ_ASSIGN(config.proxy, http::proxy_from_environment(server, environment.variable));
   }
-  if (!merged.value().empty() || !options.master.empty() || !options.context.empty()) {
-    return select(merged.value(), options);
-  }
-  std::optional<ClientConfig> pod = in_cluster(environment);
-  if (!pod) {
-    return nothing_found(files, environment);
-  }
-  return finish(*std::move(pod), options);
+  return config;
 }
 
 }  // namespace injector::kube

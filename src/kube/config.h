@@ -8,8 +8,10 @@
 //   nothing in any        in-cluster: KUBERNETES_SERVICE_HOST and the service account's files
 //
 // Relative paths belong to the folder of the file they stand in; "...-data" beats a file. What we
-// do not support (proxy-url, auth-provider, impersonation) is an error that names its place,
-// because leaving it out would mean talking to somebody else or as somebody else.
+// do not support (auth-provider, impersonation) is an error that names its place, because leaving
+// it out would mean talking to the server as somebody else.
+//
+// A cluster's proxy-url is the proxy; otherwise HTTPS_PROXY and the like are (http/proxy.h).
 //
 // Pure but for reading files; may be called from any thread.
 
@@ -24,6 +26,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "http/proxy.h"
+#include "tls/client_context.h"
 
 namespace injector::kube {
 
@@ -42,22 +46,6 @@ struct Environment {
 
   /// The real one.
   [[nodiscard]] static Environment of_process();
-};
-
-/// A PEM text given in place, or the path of a file that may change while we run. Data wins.
-struct PemSource {
-  std::string data;
-  std::string file;
-
-  [[nodiscard]] bool empty() const noexcept { return data.empty() && file.empty(); }
-};
-
-struct TlsSettings {
-  PemSource authority;  // Empty: the system's roots.
-  PemSource certificate;
-  PemSource key;
-  std::string server_name;  // Replaces the host for SNI and verification.
-  bool skip_verify = false;
 };
 
 enum class InteractiveMode { Never, IfAvailable, Always };
@@ -87,7 +75,8 @@ inline constexpr const char* kInCluster = "in-cluster";
 
 struct ClientConfig {
   std::string server;  // https://host:port/prefix
-  TlsSettings tls;
+  tls::ClientSettings tls;
+  std::optional<http::Proxy> proxy;
   AuthSettings auth;
   std::string name_space = "default";
   std::string context;  // The kubeconfig's; kInCluster; empty with --master alone.

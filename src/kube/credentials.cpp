@@ -26,7 +26,7 @@ class FixedCredential final : public CredentialSource {
   explicit FixedCredential(std::string authorization)
       : credential_{std::move(authorization), {}, 0} {}
 
-  Result<Credential> get(const Until& /*until*/) override { return credential_; }
+  Result<Credential> get(const base::Until& /*until*/) override { return credential_; }
 
   void refuse(const Credential& /*refused*/) override {}
 
@@ -49,7 +49,7 @@ class TokenFile final : public CredentialSource {
     credential_.authorization = fallback.empty() ? "" : "Bearer " + fallback;
   }
 
-  Result<Credential> get(const Until& /*until*/) override {
+  Result<Credential> get(const base::Until& /*until*/) override {
     const base::TimePoint now = clock_.now();
     const base::MutexLock lock(mutex_);
     if (read_at_ && now - *read_at_ < kTokenAge) {
@@ -100,7 +100,7 @@ class ExecSource final : public CredentialSource {
       : settings_(std::move(settings)),
         time_(std::move(time)) {}
 
-  Result<Credential> get(const Until& until) override {
+  Result<Credential> get(const base::Until& until) override {
     if (const auto cached = cached_or_claim(until)) {
       return *cached;
     }
@@ -127,11 +127,11 @@ class ExecSource final : public CredentialSource {
 
  private:
   /// Empty: nothing good is there, and running the plugin is now the caller's job.
-  std::optional<Result<Credential>> cached_or_claim(const Until& until) {
+  std::optional<Result<Credential>> cached_or_claim(const base::Until& until) {
     const base::MutexLock lock(mutex_);
     const auto idle = [this]() INJ_REQUIRES(mutex_) { return !running_; };
     if (!wait_idle(until, idle)) {
-      return until.stop.stop_requested() ? cancelled() : timed_out();
+      return until.stop.stop_requested() ? base::cancelled() : base::timed_out();
     }
     if (credential_ && (!expires_ || time_.calendar() < *expires_)) {
       return *credential_;
@@ -141,7 +141,7 @@ class ExecSource final : public CredentialSource {
   }
 
   template <class Idle>
-  bool wait_idle(const Until& until, const Idle& idle) INJ_REQUIRES(mutex_) {
+  bool wait_idle(const base::Until& until, const Idle& idle) INJ_REQUIRES(mutex_) {
     if (until.deadline == base::TimePoint::max()) {
       return changed_.wait(mutex_, until.stop, idle);
     }
@@ -152,7 +152,7 @@ class ExecSource final : public CredentialSource {
     return time_.has_terminal ? time_.has_terminal() : ::isatty(STDIN_FILENO) == 1;
   }
 
-  [[nodiscard]] Result<ExecCredential> run(const Until& until) const {
+  [[nodiscard]] Result<ExecCredential> run(const base::Until& until) const {
     const std::string context = "exec plugin " + settings_.command;
     const bool interactive = settings_.interactive != InteractiveMode::Never && has_terminal();
     if (settings_.interactive == InteractiveMode::Always && !interactive) {
@@ -162,7 +162,8 @@ class ExecSource final : public CredentialSource {
     Command command{settings_.command, settings_.args, settings_.env, interactive};
     command.env.emplace_back("KUBERNETES_EXEC_INFO", exec_info(settings_, interactive));
     // A person who logs in takes longer than a request may.
-    Result<std::string> output = run_command(command, interactive ? Until{until.stop} : until);
+    Result<std::string> output =
+        run_command(command, interactive ? base::Until{until.stop} : until);
     if (!output) {
       return annotate(with_hint(std::move(output).error()), "exec plugin");
     }

@@ -11,15 +11,15 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/until.h"
 #include "kube/config.h"
-#include "kube/tls_context.h"
-#include "kube/until.h"
+#include "tls/client_context.h"
 
 namespace injector::kube {
 
 struct Credential {
-  std::string authorization;  // The header's value; empty: none.
-  ClientIdentity identity;    // Empty unless an exec plugin gave one.
+  std::string authorization;     // The header's value; empty: none.
+  tls::ClientIdentity identity;  // Empty unless an exec plugin gave one.
   std::uint64_t generation = 0;
 };
 
@@ -28,7 +28,7 @@ class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
 
-  [[nodiscard]] virtual base::Result<Credential> get(const Until& until) = 0;
+  [[nodiscard]] virtual base::Result<Credential> get(const base::Until& until) = 0;
 
   /// The server did not accept `refused` (401): do not serve it from a cache again.
   virtual void refuse(const Credential& refused) = 0;

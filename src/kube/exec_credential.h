@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "kube/config.h"
-#include "kube/tls_context.h"
+#include "tls/client_context.h"
 
 namespace injector::kube {
 
@@ -20,7 +20,7 @@ inline constexpr std::string_view kExecV1beta1 = "client.authentication.k8s.io/v
 
 struct ExecCredential {
   std::string token;
-  ClientIdentity identity;
+  tls::ClientIdentity identity;
   std::optional<std::chrono::system_clock::time_point> expires;
 };
 

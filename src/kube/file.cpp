@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
-#include "kube/waiter.h"
+#include "base/until.h"
 
 namespace injector::kube {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kMaxFile = std::size_t{16} << 20U;
 
 base::Error file_error(const std::string& path, int number) {
   const bool missing = number == ENOENT || number == ENOTDIR;
-  base::Error error = system_error(path.c_str(), number);
+  base::Error error = base::system_error(path.c_str(), number);
   error.code = missing ? base::ErrorCode::NotFound : base::ErrorCode::InvalidInput;
   return error;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
-#include "kube/waiter.h"
+#include "base/until.h"
 
 namespace injector::kube {
 namespace {
@@ -117,7 +117,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   /// The wait status.
-  [[nodiscard]] Result<int> wait(const Until& until) {
+  [[nodiscard]] Result<int> wait(const base::Until& until) {
     for (;;) {
       int status = 0;
       const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
@@ -127,9 +127,9 @@ class Child {
       }
       if (ended < 0 && errno != EINTR) {
         pid_ = 0;
-        return system_error("waitpid", errno);
+        return base::system_error("waitpid", errno);
       }
-      INJ_TRY(sleep_for(kExitPoll, until));
+      INJ_TRY(base::sleep_for(kExitPoll, until));
     }
   }
 
@@ -138,15 +138,15 @@ class Child {
   bool group_;
 };
 
-Result<std::string> read_all(int fd, const Until& until) {
-  const Waiter waiter;
+Result<std::string> read_all(int fd, const base::Until& until) {
+  const base::Waiter waiter;
   std::string text;
   std::array<char, 4096> block{};
   for (;;) {
     INJ_TRY(waiter.wait(fd, POLLIN, until));
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno != EINTR && errno != EAGAIN) {
-      return system_error("read", errno);
+      return base::system_error("read", errno);
     }
     if (got == 0) {
       return text;
@@ -170,17 +170,17 @@ Result<void> check_exit(int status) {
 
 }  // namespace
 
-Result<std::string> run_command(const Command& command, const Until& until) {
+Result<std::string> run_command(const Command& command, const base::Until& until) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return system_error("pipe", errno);
+    return base::system_error("pipe", errno);
   }
   const base::FileDescriptor output(ends[0]);
   base::FileDescriptor input(ends[1]);
   pid_t pid = 0;
   const int failed = SpawnPlan(input.get(), command.interactive).spawn(command, pid);
   if (failed != 0) {
-    Error error = system_error(command.program.c_str(), failed);
+    Error error = base::system_error(command.program.c_str(), failed);
     error.code = failed == ENOENT ? ErrorCode::NotFound : ErrorCode::InvalidInput;
     return error;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/until.h"
+#include "base/until.h"
 
 namespace injector::kube {
 
@@ -20,6 +20,7 @@ struct Command {
 
 /// Standard output of a command that exits with 0; standard error is ours. NotFound: no such
 /// program. A stop or the deadline kills it. May be called from any thread.
-[[nodiscard]] base::Result<std::string> run_command(const Command& command, const Until& until);
+[[nodiscard]] base::Result<std::string> run_command(const Command& command,
+                                                    const base::Until& until);
 
 }  // namespace injector::kube

@@ -14,7 +14,7 @@ bool RequestLimiter::try_take() {
   return bucket_.try_take(std::chrono::steady_clock::now());
 }
 
-base::Result<void> RequestLimiter::wait(const Until& until) {
+base::Result<void> RequestLimiter::wait(const base::Until& until) {
   if (!(per_second_ > 0)) {
     return until.check();
   }
@@ -22,7 +22,7 @@ base::Result<void> RequestLimiter::wait(const Until& until) {
   const auto pause = std::clamp(std::chrono::ceil<base::Duration>(one_token), base::Duration(1),
                                 base::Duration(1000));
   while (!try_take()) {
-    if (auto slept = sleep_for(pause, until); !slept) {
+    if (auto slept = base::sleep_for(pause, until); !slept) {
       return annotate(std::move(slept).error(), "client-side rate limit");
     }
   }

@@ -4,7 +4,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "kube/until.h"
+#include "base/until.h"
 #include "runtime/rate_limiter.h"
 
 namespace injector::kube {
@@ -16,7 +16,7 @@ class RequestLimiter {
   RequestLimiter(double per_second, int burst);
 
   /// Returns when a request may be sent. Whoever gives up waiting has used nothing up.
-  [[nodiscard]] base::Result<void> wait(const Until& until);
+  [[nodiscard]] base::Result<void> wait(const base::Until& until);
 
  private:
   [[nodiscard]] bool try_take();

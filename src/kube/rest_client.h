@@ -1,11 +1,8 @@
 // The API server's verbs.
 //
 // - Every call takes a stop token and ends with Cancelled within 100 ms of a stop, also while it
-//   connects, waits for the rate limiter or sits out a Retry-After. (Resolving a host name is the
-//   exception: the system's resolver cannot be interrupted.)
-// - 429 and 5xx that carry Retry-After in seconds are tried again, 10 times at most, as long as the
-//   wait fits into the request's timeout. A connection that breaks is tried again for GET only.
-// - 401 gets fresh credentials, once. Redirects are not followed.
+//   looks up a name, connects, waits for the rate limiter or sits out a Retry-After.
+// - What is sent again, and how often: kube/sender.h. Redirects are not followed.
 // - Errors name method and path, and hold the server's reason, HTTP code and message.
 //
 // May be used from any thread, by many at once: idle connections are kept and shared.
@@ -13,7 +10,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,51 +20,17 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/until.h"
 #include "kube/config.h"
+#include "kube/line_stream.h"
+#include "kube/request.h"
 #include "kube/resource.h"
 #include "kube/status.h"
 #include "runtime/lister_watcher.h"
 
-namespace prometheus {
-class Registry;
-}
-
 namespace injector::kube {
 
-class Exchange;
-class RequestLimiter;
-class Transport;
-struct Until;
-
-struct RestOptions {
-  // client-go's own default of 5 and 10 starves a controller; this is what most controllers run
-  // with. Not positive: no limit.
-  double qps = 20;
-  int burst = 30;
-
-  base::Duration timeout = std::chrono::seconds(30);  // A whole call, retries included. 0: none.
-  base::Duration broken_retry = std::chrono::seconds(1);  // Before a broken GET is tried again.
-  std::size_t max_response = std::size_t{256} << 20U;  // Bytes of a body, or of a line of a watch.
-  std::string user_agent = "envoy-initializer";
-  prometheus::Registry* metrics = nullptr;  // Not owned; outlives the client. May be null.
-};
-
-/// A call in HTTP's words, for what the verbs below do not cover.
-struct Request {
-  std::string method = "GET";
-  std::string path{};  // Escaped, as path_of() makes it.
-  Query query{};
-  std::string content_type{};
-  std::string body{};
-  std::optional<base::Duration> timeout{};  // Instead of RestOptions::timeout.
-};
-
-struct Response {
-  int code = 0;
-  std::string body{};
-
-  [[nodiscard]] bool ok() const noexcept { return code >= 200 && code < 300; }
-};
+class Sender;
 
 enum class PatchType { Strategic, Merge, Json };
 
@@ -96,30 +58,6 @@ struct EvictOptions {
   std::string policy_version = "v1";  // "v1beta1" before 1.22; see eviction_version().
   bool dry_run = false;
   std::string uid{};  // Precondition: evict that Pod, not its namesake.
-};
-
-/// An answer without an end, line by line. Used by one thread; may outlive its client.
-class LineStream {
- public:
-  LineStream(std::unique_ptr<Exchange> exchange, std::size_t max_line, base::TimePoint deadline);
-  ~LineStream();
-  LineStream(const LineStream&) = delete;
-  LineStream& operator=(const LineStream&) = delete;
-
-  /// The next line that is not blank, without its newline. Empty: the answer ended in good order
-  /// after a whole line. An Error: it broke off, or `stop` was requested.
-  [[nodiscard]] base::Result<std::optional<std::string>> next(const std::stop_token& stop);
-
- private:
-  [[nodiscard]] std::optional<std::string> take_line();
-  [[nodiscard]] base::Result<bool> fill(const std::stop_token& stop);
-
-  std::unique_ptr<Exchange> exchange_;
-  std::size_t max_line_;
-  base::TimePoint deadline_;
-  std::string buffer_;
-  std::size_t used_ = 0;     // Bytes of buffer_ that were handed out.
-  std::size_t scanned_ = 0;  // No newline between used_ and here.
 };
 
 class RestClient {
@@ -171,16 +109,13 @@ class RestClient {
   [[nodiscard]] const std::string& default_namespace() const noexcept { return name_space_; }
 
  private:
-  RestClient(std::unique_ptr<Transport> transport, RestOptions options, std::string name_space);
+  RestClient(std::unique_ptr<Sender> sender, RestOptions options, std::string name_space);
 
-  [[nodiscard]] base::Result<std::unique_ptr<Exchange>> open(const Request& request,
-                                                             const Until& until);
-  [[nodiscard]] base::Result<Response> finish(Exchange& exchange, const Until& until) const;
+  [[nodiscard]] base::Until limits_of(const Request& request, const std::stop_token& stop) const;
 
   const RestOptions options_;
   const std::string name_space_;
-  std::unique_ptr<RequestLimiter> limiter_;
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Sender> sender_;
 };
 
 }  // namespace injector::kube

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "http/url.h"
 #include "kube/config.h"
-#include "kube/endpoint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace injector::kube;  // NOLINT(google-build-using-namespace)
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     INJ_CHECK(!config.error().message.empty());
     return 0;
   }
-  INJ_CHECK(parse_endpoint(config.value().server, true).has_value());
+  INJ_CHECK(injector::http::parse_url(config.value().server, true).has_value());
   INJ_CHECK(!config.value().auth.exec || !config.value().auth.exec->command.empty());
   return 0;
 }

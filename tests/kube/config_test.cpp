@@ -1,6 +1,7 @@
 #include "kube/config.h"
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -168,11 +169,30 @@ TEST_CASE("kubeconfig: what is not supported or contradicts itself is named with
   in_user("{exec: {apiVersion: client.authentication.k8s.io/v1beta1}}", "command is missing");
   in_user("{exec: {command: x, args: [1], apiVersion: client.authentication.k8s.io/v1beta1}}",
           "args must be a list of strings");
-  CHECK(mentions(failure(with_cluster("proxy-url: http://p")),
-                 "/home/me/config: cluster \"c\": proxy-url is not supported"));
+  CHECK(mentions(failure(with_cluster("proxy-url: socks5://p")),
+                 "/home/me/config: cluster \"c\": proxy-url: the proxy's scheme must be http"));
   CHECK(mentions(failure(with_cluster("insecure-skip-tls-verify: true, certificate-authority: a")),
                  "exclude each other"));
   CHECK(mentions(failure(with_cluster("insecure-skip-tls-verify: 'yes'")), "true or false"));
+}
+
+TEST_CASE("kubeconfig: proxy-url is the proxy, else the environment says", "[kube]") {
+  const tests::TempDir dir;
+  const auto proxy = [&](const std::string& cluster, std::map<std::string, std::string> variables) {
+    const std::string file = dir.file("config");
+    std::ofstream(file) << "clusters: [{name: c, cluster: {server: 'https://api.example', " +
+                               cluster +
+                               "}}]\ncontexts: [{name: x, context: {cluster: c}}]\n"
+                               "current-context: x\n";
+    const auto config =
+        good(load_config({.kubeconfig = file}, environment_of(std::move(variables))));
+    return config.proxy ? config.proxy->url.text() : "none";
+  };
+  CHECK(proxy("", {}) == "none");
+  CHECK(proxy("proxy-url: 'http://p:1'", {{"HTTPS_PROXY", "q:2"}}) == "http://p:1");
+  CHECK(proxy("proxy-url: 'http://p:1'", {{"NO_PROXY", "*"}}) == "http://p:1");
+  CHECK(proxy("", {{"HTTPS_PROXY", "q:2"}}) == "http://q:2");
+  CHECK(proxy("", {{"HTTPS_PROXY", "q:2"}, {"NO_PROXY", ".example"}}) == "none");
 }
 
 TEST_CASE("kubeconfig: broken structures are errors, not guesses", "[kube]") {

@@ -201,7 +201,7 @@ TEST_CASE("exec plugin: a stop kills it together with its children", "[kube]") {
       auth_of(exec_of(script(dir, "echo $$ > '" + dir.file("pid") + "'\nsleep 1000"))));
   std::stop_source stop;
   auto answer =
-      std::async(std::launch::async, [&] { return source->get(Until{stop.get_token()}); });
+      std::async(std::launch::async, [&] { return source->get(base::Until{stop.get_token()}); });
   REQUIRE(tests::eventually([&] { return text_of(dir.file("pid")).ends_with("\n"); }));
   stop.request_stop();
   REQUIRE(answer.wait_for(std::chrono::seconds(5)) == std::future_status::ready);

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "kube/endpoint.h"
 #include "kube/status.h"
 
 namespace injector::kube {
@@ -27,26 +26,6 @@ TEST_CASE("resource: a name cannot leave its segment", "[kube]") {
   CHECK_FALSE(path_of({kPods, "ns", "web", "proxy/../../x"}).has_value());
   CHECK(query_string({{"a b", "c&d=e"}, {"f", ""}}) == "?a%20b=c%26d%3De&f=");
   CHECK(query_string({}).empty());
-}
-
-TEST_CASE("endpoint: addresses are taken apart and bad ones refused", "[kube]") {
-  const Endpoint plain = parse_endpoint("https://api.example:6443/p/q//", false).value();
-  CHECK(plain.tls);
-  CHECK(plain.host == "api.example");
-  CHECK(plain.port == "6443");
-  CHECK(plain.prefix == "/p/q");
-  const Endpoint v6 = parse_endpoint("https://[fd00::1]", false).value();
-  CHECK(v6.host == "fd00::1");
-  CHECK(v6.authority() == "[fd00::1]:443");
-  CHECK_FALSE(parse_endpoint("localhost:8080", false).value().tls);
-  CHECK(parse_endpoint("localhost:8080", true).value().tls);
-  for (const char* server :
-       {"", "https://", "ftp://a", "https://a:0", "https://a:65536", "https://a:x",
-        "https://a:", "https://u:p@a", "https://a/?q", "https://a#f", "https://a b", "https://[::1",
-        "https://[::1]x", "https://a:1:2", "a/path", "https://a\r\nb"}) {
-    CAPTURE(server);
-    CHECK_FALSE(parse_endpoint(server, true).has_value());
-  }
 }
 
 TEST_CASE("status: causes, retry time and reason are read", "[kube]") {

@@ -529,7 +529,7 @@ TEST_CASE("rest client: a client certificate is shown, and a rotated one takes i
     std::ifstream in(path);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  const auto install = [&](const TlsSettings& tls) {
+  const auto install = [&](const tls::ClientSettings& tls) {
     static_cast<void>(dir.write("tls.crt", text_of(tls.certificate.file)));
     static_cast<void>(dir.write("tls.key", text_of(tls.key.file)));
   };
@@ -614,7 +614,7 @@ TEST_CASE("rest client: after a 401 the token file is read again, once", "[kube]
 TEST_CASE("rest client: an exec plugin's certificate opens a new connection", "[kube]") {
   const tests::TempDir dir;
   FakeApi api(always("{}"), FakeApi::Security::ClientCertificate);
-  const TlsSettings tls = tests::TestCertificates::client("from-plugin");
+  const tls::ClientSettings tls = tests::TestCertificates::client("from-plugin");
   const std::string script = dir.write(
       "plugin",
       "#!/bin/sh\n"

@@ -340,9 +340,9 @@ std::string TestCertificates::authority() {
   return files().authority.cert_file();
 }
 
-kube::TlsSettings TestCertificates::client(const std::string& name) {
+tls::ClientSettings TestCertificates::client(const std::string& name) {
   const KeyPair pair = files().authority.issue_client(name, "testers");
-  kube::TlsSettings tls;
+  tls::ClientSettings tls;
   tls.authority.file = authority();
   tls.certificate.file = pair.cert_file;
   tls.key.file = pair.key_file;

@@ -101,7 +101,7 @@ class FakeApi {
 /// clients by name.
 struct TestCertificates {
   static std::string authority();
-  static kube::TlsSettings client(const std::string& name);
+  static tls::ClientSettings client(const std::string& name);
 };
 
 }  // namespace injector::tests

@@ -1,10 +1,10 @@
-#include "kube/endpoint.h"
+#include "http/url.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-namespace injector::kube {
+namespace injector::http {
 namespace {
 
 constexpr std::string_view kSchemeEnd = "://";
@@ -55,8 +55,8 @@ std::optional<HostPort> split_authority(std::string_view authority) {
   return HostPort{authority.substr(0, colon), port};
 }
 
-base::Error bad_server(std::string_view server, std::string_view why) {
-  return base::invalid("server \"" + std::string(server) + "\": " + std::string(why));
+base::Error bad_url(std::string_view text, std::string_view why) {
+  return base::invalid("\"" + std::string(text) + "\": " + std::string(why));
 }
 
 std::optional<bool> scheme_tls(std::string_view server, bool default_tls) {
@@ -80,39 +80,43 @@ std::string without_end_slash(std::string_view path) {
 
 }  // namespace
 
-std::string Endpoint::authority() const {
+std::string Url::authority() const {
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + port;
 }
 
-base::Result<Endpoint> parse_endpoint(std::string_view server, bool default_tls) {
-  if (!printable(server) || server.find_first_of("?#@") != std::string_view::npos) {
-    return bad_server(server, "want https://host:port, without user, query or fragment");
+std::string Url::text() const {
+  return (tls ? "https://" : "http://") + authority() + prefix;
+}
+
+base::Result<Url> parse_url(std::string_view text, bool default_tls) {
+  if (!printable(text) || text.find_first_of("?#@") != std::string_view::npos) {
+    return bad_url(text, "want https://host:port, without user, query or fragment");
   }
-  const std::optional<bool> tls = scheme_tls(server, default_tls);
+  const std::optional<bool> tls = scheme_tls(text, default_tls);
   if (!tls) {
-    return bad_server(server, "the scheme must be https or http");
+    return bad_url(text, "the scheme must be https or http");
   }
-  const std::size_t scheme_end = server.find(kSchemeEnd);
+  const std::size_t scheme_end = text.find(kSchemeEnd);
   const bool has_scheme = scheme_end != std::string_view::npos;
-  const std::string_view rest = has_scheme ? server.substr(scheme_end + kSchemeEnd.size()) : server;
+  const std::string_view rest = has_scheme ? text.substr(scheme_end + kSchemeEnd.size()) : text;
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   const std::optional<HostPort> split = split_authority(rest.substr(0, slash));
   if (!split || split->host.empty()) {
-    return bad_server(server, "no host and port");
+    return bad_url(text, "no host and port");
   }
-  Endpoint endpoint{*tls, std::string(split->host), std::string(split->port),
-                    without_end_slash(rest.substr(slash))};
-  if (!has_scheme && !endpoint.prefix.empty()) {
-    return bad_server(server, "a path needs a scheme in front of the host");
+  Url url{*tls, std::string(split->host), std::string(split->port),
+          without_end_slash(rest.substr(slash))};
+  if (!has_scheme && !url.prefix.empty()) {
+    return bad_url(text, "a path needs a scheme in front of the host");
   }
-  if (endpoint.port.empty()) {
-    endpoint.port = *tls ? "443" : "80";
+  if (url.port.empty()) {
+    url.port = *tls ? "443" : "80";
   }
-  if (!valid_port(endpoint.port)) {
-    return bad_server(server, "bad port");
+  if (!valid_port(url.port)) {
+    return bad_url(text, "bad port");
   }
-  return endpoint;
+  return url;
 }
 
-}  // namespace injector::kube
+}  // namespace injector::http

@@ -1,4 +1,4 @@
-#include "kube/http_response.h"
+#include "http/response_parser.h"
 
 #include <algorithm>
 #include <array>
@@ -6,43 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-namespace injector::kube {
+namespace injector::http {
 namespace {
-
-/// Text that arrives `piece` bytes at a time.
-class TextSource final : public ByteSource {
- public:
-  TextSource(std::string text, std::size_t piece)
-      : text_(std::move(text)),
-        piece_(piece) {}
-
-  base::Result<std::size_t> read(std::span<char> into, const Until& /*until*/) override {
-    const std::size_t count = std::min({into.size(), piece_, text_.size() - at_});
-    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), count, into.begin());
-    at_ += count;
-    return count;
-  }
-
- private:
-  const std::string text_;
-  const std::size_t piece_;
-  std::size_t at_ = 0;
-};
-
-base::Result<std::string> read_all(ResponseReader& reader) {
-  std::string body;
-  std::array<char, 7> block{};
-  for (;;) {
-    const auto got = reader.read_body(block, {});
-    if (!got) {
-      return got.error();
-    }
-    if (got.value() == 0) {
-      return body;
-    }
-    body.append(block.data(), got.value());
-  }
-}
 
 struct Answer {
   int code = 0;
@@ -50,19 +15,17 @@ struct Answer {
   bool reusable = false;
 };
 
-/// Head and body in one; an Error from either.
-base::Result<Answer> read_answer(const std::string& text, std::size_t piece) {
-  TextSource source(text, piece);
-  ResponseReader reader(source);
-  const auto head = reader.read_head({});
-  if (!head) {
-    return head.error();
+/// A response that arrives `piece` bytes at a time, and then the end of the stream.
+base::Result<Answer> read_answer(std::string_view text, std::size_t piece) {
+  ResponseParser parser;
+  while (!text.empty() && !parser.complete()) {
+    INJ_TRY(parser.take(text.substr(0, piece)));
+    text.remove_prefix(std::min(piece, text.size()));
   }
-  const auto body = read_all(reader);
-  if (!body) {
-    return body.error();
+  if (!parser.complete()) {
+    INJ_TRY(parser.end());
   }
-  return Answer{head.value().code, body.value(), reader.reusable()};
+  return Answer{parser.head().code, parser.content(), parser.reusable()};
 }
 
 base::ErrorCode failure(const std::string& text) {
@@ -75,7 +38,7 @@ constexpr const char* kChunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chun
 
 }  // namespace
 
-TEST_CASE("http response: every framing is read whole however the bytes arrive", "[kube]") {
+TEST_CASE("response parser: every framing is read whole however the bytes arrive", "[http]") {
   struct Case {
     std::string text;
     std::string body;
@@ -89,7 +52,7 @@ TEST_CASE("http response: every framing is read whole however the bytes arrive",
       {std::string(kChunkedHead) + "B\r\nhello world\r\n000;x\r\nTrailer: yes\r\nMore: 1\r\n\r\n",
        "hello world", true},
       {"HTTP/1.0 200 OK\r\n\r\nhello world", "hello world", false},
-      {"HTTP/1.1 200\nContent-Length: 2\nConnection: Keep-Alive, Close\n\nok", "ok", false},
+      {"HTTP/1.1 200\r\nContent-Length: 2\r\nConnection: Keep-Alive, Close\r\n\r\nok", "ok", false},
       {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Gone\r\n\r\n", "", true},
   }};
   for (const Case& expected : cases) {
@@ -103,7 +66,7 @@ TEST_CASE("http response: every framing is read whole however the bytes arrive",
   }
 }
 
-TEST_CASE("http response: a body cut short is told from a complete one", "[kube]") {
+TEST_CASE("response parser: a body cut short is told from a complete one", "[http]") {
   CHECK(failure("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello") ==
         base::ErrorCode::Unavailable);
   CHECK(failure(std::string(kChunkedHead) + "5\r\nhel") == base::ErrorCode::Unavailable);
@@ -113,7 +76,7 @@ TEST_CASE("http response: a body cut short is told from a complete one", "[kube]
   CHECK(failure("") == base::ErrorCode::Unavailable);
 }
 
-TEST_CASE("http response: what is not HTTP is refused", "[kube]") {
+TEST_CASE("response parser: what is not HTTP is refused", "[http]") {
   for (const std::string text :
        {"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
         "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 -20 OK\r\n\r\n",
@@ -123,7 +86,9 @@ TEST_CASE("http response: what is not HTTP is refused", "[kube]") {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-        "HTTP/1.1 101 Switching Protocols\r\n\r\n"}) {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\nContent-Length: 0\n\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n"}) {
     CAPTURE(text);
     CHECK(failure(text) == base::ErrorCode::Internal);
   }
@@ -134,12 +99,12 @@ TEST_CASE("http response: what is not HTTP is refused", "[kube]") {
   }
 }
 
-TEST_CASE("http response: head, chunk lines and trailers have limits", "[kube]") {
-  const std::string huge(kMaxHead + 1, 'a');
+TEST_CASE("response parser: head, chunk lines and trailers have limits", "[http]") {
+  const std::string huge(kMaxResponseHead + 1, 'a');
   CHECK(failure("HTTP/1.1 200 OK\r\nX: " + huge + "\r\n\r\n") == base::ErrorCode::Internal);
   CHECK(failure("HTTP/1.1 200 OK\r\nX: " + huge) == base::ErrorCode::Internal);
   std::string many = "HTTP/1.1 200 OK\r\n";
-  while (many.size() < 2 * kMaxHead) {
+  while (many.size() < 2 * kMaxResponseHead) {
     many += "Header: value\r\n";
   }
   CHECK(failure(many + "\r\n") == base::ErrorCode::Internal);
@@ -153,7 +118,7 @@ TEST_CASE("http response: head, chunk lines and trailers have limits", "[kube]")
   CHECK(failure(interim) == base::ErrorCode::Internal);
 }
 
-TEST_CASE("http response: bytes after the answer forbid another request", "[kube]") {
+TEST_CASE("response parser: bytes after the answer forbid another request", "[http]") {
   const auto answer =
       read_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200", 1000);
   REQUIRE(answer.has_value());
@@ -161,4 +126,29 @@ TEST_CASE("http response: bytes after the answer forbid another request", "[kube
   CHECK_FALSE(answer.value().reusable);
 }
 
-}  // namespace injector::kube
+TEST_CASE("response parser: the answer to CONNECT ends with its head", "[http]") {
+  ResponseParser parser(ResponseParser::Answers::Connect);
+  REQUIRE(parser.take("HTTP/1.1 200 Connection established\r\n\r\n").has_value());
+  CHECK(parser.complete());
+  CHECK(parser.head().reason == "Connection established");
+}
+
+TEST_CASE("response parser: headers are found whatever their case", "[http]") {
+  ResponseParser parser;
+  REQUIRE(parser.take("HTTP/1.1 429 Slow\r\nretry-AFTER:  7 \r\nX: y\r\n\r\n").has_value());
+  CHECK(parser.head().header("Retry-After") == "7");
+  CHECK(parser.head().header("Retry").empty());
+}
+
+TEST_CASE("response parser: a stream without an end may go on for ever", "[http]") {
+  ResponseParser parser;
+  REQUIRE(parser.take(kChunkedHead).has_value());
+  const std::string event(100, 'e');
+  for (int i = 0; i < 100'000; ++i) {  // Some 600 KB of chunk sizes.
+    REQUIRE(parser.take("64\r\n" + event + "\r\n").has_value());
+    REQUIRE(parser.content() == event);
+    parser.content().clear();
+  }
+}
+
+}  // namespace injector::http

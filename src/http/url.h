@@ -1,4 +1,4 @@
-// The address of an API server, taken apart.
+// The address of a server, taken apart.
 //
 // Pure; may be called from any thread.
 
@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 
-namespace injector::kube {
+namespace injector::http {
 
-struct Endpoint {
+struct Url {
   bool tls = true;
   std::string host;  // Without brackets.
   std::string port;
@@ -19,10 +19,13 @@ struct Endpoint {
 
   /// "host:port", brackets around IPv6: the Host header.
   [[nodiscard]] std::string authority() const;
+
+  /// "https://host:port/prefix".
+  [[nodiscard]] std::string text() const;
 };
 
 /// A URL, or host[:port] for which `default_tls` chooses the scheme. User info, query and fragment
 /// are refused.
-[[nodiscard]] base::Result<Endpoint> parse_endpoint(std::string_view server, bool default_tls);
+[[nodiscard]] base::Result<Url> parse_url(std::string_view text, bool default_tls);
 
-}  // namespace injector::kube
+}  // namespace injector::http
