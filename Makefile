@@ -1,11 +1,12 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build dist install uninstall test unit asan tsan golden bench fuzz lint tidy format clean
+.PHONY: run build dist install uninstall test unit asan tsan golden bench bench-check bench-baseline fuzz lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
 FUZZ_SECONDS ?= 30
 FILES ?=
+QUICK ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= build/release/envoy-initializer
@@ -80,7 +81,15 @@ bench:
 	@tools/install-packages bench
 	@cmake --preset release -Wno-dev -DINJ_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
-	@bench/run
+	@QUICK=$(QUICK) bench/run
+
+# Of the build that `make test` uses, as an optimized one would take minutes more: it guards the work that is done, not
+# how fast it is. bench-baseline writes bench/baseline.json anew.
+bench-check bench-baseline:
+	@tools/install-packages test bench
+	@cmake --preset dev -Wno-dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target cost_case
+	@bench/check build/dev/tests/cost_case $(if $(filter bench-baseline,$@),--update)
 
 fuzz:
 	@tools/install-packages fuzz

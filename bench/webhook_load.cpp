@@ -1,7 +1,9 @@
 // Three servers for a load generator to compare: real admissions by our server, a constant answer
-// by our server, a constant answer by an untuned httplib::SSLServer. See bench/webhook_load.sh.
+// by our server, a constant answer by an untuned httplib::SSLServer. See bench/servers.
 //
-//   webhook_load FOLDER    writes a certificate there, prints three ports, serves until stdin ends
+//   webhook_load FOLDER            writes tls.crt, tls.key and reviews of three sizes there, prints
+//   three
+//                                  ports, serves until stdin ends
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
 #include <httplib.h>
 #include <prometheus/registry.h>
 
@@ -16,6 +19,7 @@
 #include "base/log.h"
 #include "http/server.h"
 #include "template/store.h"
+#include "tests/support/sample_review.h"
 #include "tls/certificate.h"
 #include "tls/serving_certificate.h"
 
@@ -33,7 +37,12 @@ int run(const std::filesystem::path& folder) {
   std::ofstream(certificate_path) << pair.certificate.pem();
   std::ofstream(key_path) << pair.key.pem();
 
-  const base::Logger log = base::Logger::silent();
+  for (const std::size_t kib : {4, 64, 1024}) {
+    std::ofstream(folder / fmt::format("review-{}k.json", kib))
+        << tests::sample_review(kib << 10U, tests::Asks::Yes);
+  }
+
+  const base::Logger log(base::LogFormat::Json, base::LogLevel::Info);
   const auto certificate =
       tls::ServingCertificate::create({pair.certificate.pem(), pair.key.pem(), ""}, log).value();
   http::ServerOptions options;
@@ -50,9 +59,11 @@ int run(const std::filesystem::path& folder) {
   prometheus::Registry registry;
   admission::AdmissionMetrics metrics(registry);
   const admission::Admission admission({templates}, metrics, log);
-  http::Server real(options, admission::mutate_routes([&](std::string_view body) {
-                      return admission.answer(body);
-                    }),
+  http::Server real(options,
+                    admission::webhook_routes(
+                        {[&](std::string_view body) { return admission.answer_at_once(body); },
+                         [&](std::string_view body) { return admission.answer(body); }},
+                        constant),
                     certificate.get(), log);
   if (auto started = real.start(); !started) {
     std::cerr << started.error().message << "\n";

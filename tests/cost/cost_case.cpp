@@ -1,8 +1,6 @@
-// One case many times, for an instruction counter (bench/check): everything in one thread and in
-// memory.
+// One case many times, for an instruction counter (bench/check): in one thread and in memory.
 //
-//   cost_case CASE COUNT    CASE: skip, inject-4k, inject-64k, strategic-diff; COUNT 0: only
-//   prepares it
+//   cost_case CASE COUNT    CASE: skip, inject-4k, inject-64k, strategic-diff
 //
 // The instructions of one are those of COUNT + N less those of COUNT, divided by N.
 
@@ -12,15 +10,11 @@
 #include <map>
 #include <string>
 
-#include <fmt/format.h>
-#include <prometheus/registry.h>
-
-#include "admission/admission.h"
 #include "base/json_text.h"
 #include "core/inject.h"
 #include "core/render.h"
-#include "http/conversation.h"
 #include "template/store.h"
+#include "tests/cost/webhook.h"
 #include "tests/support/sample_review.h"
 
 namespace injector {
@@ -31,56 +25,12 @@ using tests::Asks;
 constexpr std::size_t kSmall = std::size_t{4} << 10U;
 constexpr std::size_t kLarge = std::size_t{64} << 10U;
 
-// The webhook from the bytes of a request to those of the reply; its log lines are formatted, and
-// go nowhere.
-class Webhook {
- public:
-  Webhook()
-      : templates_(base::Logger::silent()),
-        metrics_(registry_),
-        log_(base::LogFormat::Json, base::LogLevel::Info, [](std::string_view /*line*/) {}),
-        admission_({templates_}, metrics_, log_),
-        service_{.routes = admission::mutate_routes(
-                     [this](std::string_view body) { return admission_.answer(body); }),
-                 .limits = {},
-                 .log = log_,
-                 .bodies = http::BodyBudget(kLarge * 4)},
-        conversation_(service_, engine_) {
-    static_cast<void>(templates_.update(templates::default_template_text(), "built-in template"));
-  }
-
-  [[nodiscard]] bool answer(const std::string& request) {
-    out_.clear();
-    conversation_.take(request, out_);
-    return out_.starts_with("HTTP/1.1 200 ");
-  }
-
- private:
-  templates::TemplateStore templates_;
-  prometheus::Registry registry_;
-  admission::AdmissionMetrics metrics_;
-  base::Logger log_;
-  admission::Admission admission_;
-  http::Service service_;
-  http::Engine engine_;
-  http::Conversation conversation_;
-  std::string out_;
-};
-
-std::string request_with(const std::string& body) {
-  return fmt::format(
-      "POST /mutate?timeout=10s HTTP/1.1\r\nHost: webhook.shop.svc:443\r\nUser-Agent: "
-      "kube-apiserver-admission\r\nContent-Length: {}\r\nAccept: application/json, "
-      "*/*\r\nContent-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n{}",
-      body.size(), body);
-}
-
 bool admissions(std::size_t bytes, Asks asks, long count) {
-  Webhook webhook;
-  const std::string request = request_with(tests::sample_review(bytes, asks));
+  tests::Webhook webhook;
+  const std::string request = tests::request_with(tests::sample_review(bytes, asks));
   bool good = true;
   for (long i = 0; i < count; ++i) {
-    good = webhook.answer(request) && good;
+    good = webhook.answer(request).starts_with("HTTP/1.1 200 ") && good;
   }
   return good;
 }
