@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/json_text.h"
-#include "base/replace_file.h"
 #include "kube/file.h"
 
 #include "network.h"

@@ -1,13 +1,13 @@
 #include "app/webhook_certificate.h"
 
 #include <chrono>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/file_watch.h"
+#include "base/files.h"
 #include "tls/certificate.h"
 
 namespace injector::app {
@@ -15,22 +15,12 @@ namespace {
 
 constexpr auto kStandaloneLifetime = std::chrono::hours(24 * 365);
 
-base::Result<void> write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    return base::Error{base::ErrorCode::Internal, fmt::format("cannot write {}", path)};
-  }
-  return {};
-}
-
 // Empty where no client certificate is asked for.
 base::Result<std::string> read_client_ca(const WebhookFlags& flags) {
   if (flags.certificate.client_ca.empty()) {
     return std::string();
   }
-  auto pem = base::read_file(flags.certificate.client_ca);
+  auto pem = base::read_regular_file(flags.certificate.client_ca);
   if (pem && pem.value().empty()) {
     return base::invalid("client CA: the file is empty");
   }
@@ -82,7 +72,7 @@ base::Result<WebhookCertificate> serve_from_memory(const WebhookFlags& flags,
     return pair.error();
   }
   if (!flags.ca_out.empty()) {
-    INJ_TRY(write_file(flags.ca_out, ca.certificate.pem()));
+    INJ_TRY(base::write_file(flags.ca_out, ca.certificate.pem()));
   }
   const auto client_ca = read_client_ca(flags);
   if (!client_ca) {

@@ -3,15 +3,13 @@
 #include <array>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace injector::base {
 namespace {
 
-char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool same_letter(char left, char right) noexcept {
-  return lower(left) == lower(right);
+  return to_lower(left) == to_lower(right);
 }
 
 // One row of the Damerau-Levenshtein table from the two before it.
@@ -50,10 +48,6 @@ std::size_t edit_distance(std::string_view left, std::string_view right, std::si
     fill_row(left, right, row, rows);
   }
   return std::min(rows.at(left.size() % 3).back(), limit + 1);
-}
-
-bool same_ignoring_case(std::string_view left, std::string_view right) noexcept {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), same_letter);
 }
 
 }  // namespace injector::base

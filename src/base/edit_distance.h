@@ -13,9 +13,6 @@ namespace injector::base {
 [[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right,
                                         std::size_t limit);
 
-/// Equal but for the case of ASCII letters.
-[[nodiscard]] bool same_ignoring_case(std::string_view left, std::string_view right) noexcept;
-
 /// The one of `known` that `name` was probably meant to be; empty if none is near.
 template <class Range>
 [[nodiscard]] std::string_view nearest(std::string_view name, const Range& known) {

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <fcntl.h>
 #include <poll.h>
 #include <set>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include "base/files.h"
 
 namespace injector::base {
 namespace {
@@ -23,12 +20,6 @@ constexpr int kMaxSettleRounds = 10;
 
 constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO |
                                   IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF;
-
-Error file_error(const std::string& path, int error) {
-  const auto code =
-      error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound : ErrorCode::InvalidInput;
-  return Error{code, path + ": " + std::generic_category().message(error)};
-}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -61,57 +52,13 @@ void drain(int fd) {
   }
 }
 
-void ring(int eventfd) {
-  const std::uint64_t one = 1;
-  // Fails only when the counter is full, and then the bell is ringing already.
-  [[maybe_unused]] const ssize_t written = ::write(eventfd, &one, sizeof one);
-}
-
-Result<std::string> read_all(int fd, const std::string& path) {
-  std::string content;
-  std::array<char, 16384> block{};
-  while (true) {
-    const ssize_t count = ::read(fd, block.data(), block.size());
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      return file_error(path, errno);
-    }
-    if (count == 0) {
-      return content;
-    }
-    content.append(block.data(), static_cast<std::size_t>(count));
-    if (content.size() > kMaxWatchedFile) {
-      return file_error(path, EFBIG);
-    }
-  }
-}
-
 }  // namespace
-
-Result<std::string> read_file(const std::string& path) {
-  // Non-blocking, or a FIFO in the file's place would hold us for ever.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) {
-    return file_error(path, errno);
-  }
-
-  struct stat status {};
-
-  if (::fstat(file.get(), &status) != 0) {
-    return file_error(path, errno);
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return invalid(path + ": not a regular file");
-  }
-  return read_all(file.get(), path);
-}
 
 FileSnapshot read_files(const std::vector<std::string>& paths) {
   FileSnapshot files;
   files.reserve(paths.size());
-  std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_file);
+  std::transform(paths.begin(), paths.end(), std::back_inserter(files),
+                 [](const auto& path) { return read_regular_file(path, kMaxWatchedFile); });
   return files;
 }
 
@@ -120,22 +67,21 @@ FileWatch::FileWatch(std::vector<std::string> paths, FileSnapshot seen, Callback
       seen_(std::move(seen)),
       on_change_(std::move(on_change)),
       inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
-      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 FileWatch::~FileWatch() {
   thread_.request_stop();
-  ring(wake_.get());
+  wake_.notify();
 }
 
 void FileWatch::check_now() {
   forced_ = true;
-  ring(wake_.get());
+  wake_.notify();
 }
 
 void FileWatch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    // Each time anew: a folder that was replaced lost its watch, and adding one twice is harmless.
+    // Every time: a folder that was replaced lost its watch, and adding one twice is harmless.
     watch_folders();
     report_if_changed();
     wait_for_hint();
@@ -155,9 +101,9 @@ void FileWatch::watch_folders() {
 }
 
 void FileWatch::wait_for_hint() {
-  std::array<pollfd, 2> waiting{pollfd{wake_.get(), POLLIN, 0}, pollfd{inotify_.get(), POLLIN, 0}};
+  std::array<pollfd, 2> waiting{pollfd{wake_.fd(), POLLIN, 0}, pollfd{inotify_.get(), POLLIN, 0}};
   ::poll(waiting.data(), waiting.size(), static_cast<int>(kPollInterval.count()));
-  drain(wake_.get());
+  wake_.clear();
 }
 
 /// Waits until writers pause, so that a certificate and its key are seen together.

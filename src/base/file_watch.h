@@ -4,10 +4,9 @@
 //   base::FileSnapshot first = base::read_files(paths);
 //   base::FileWatch watch(paths, first, [&](const base::FileSnapshot& files) { reload(files); });
 //
-// - inotify on the files' folders gives the hint; where it does not reach (network mounts, a
-// symlink
-//   chain through other folders) a look every `kPollInterval` does. New content is reported within
-//   a second.
+// - inotify on the files' folders gives the hint. Where it does not reach (network mounts, a chain
+//   of symlinks through other folders), a look every `kPollInterval` does. New content is reported
+//   within a second.
 // - Files that change together are reported together: the watch waits until the folder has been
 //   quiet for a moment.
 // - Content counts, not time stamps: a touched file is not reported. A file that vanishes or cannot
@@ -25,18 +24,18 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/event_fd.h"
 #include "base/file_descriptor.h"
 #include "base/result.h"
 
 namespace injector::base {
 
-/// One entry a path, in the order given: the bytes, or why there are none.
+/// One entry per path, in the order given: the bytes, or why there are none.
 using FileSnapshot = std::vector<Result<std::string>>;
 
 /// Larger files are an error: neither a certificate nor a ConfigMap is that large.
 inline constexpr std::size_t kMaxWatchedFile = std::size_t{4} << 20U;
 
-[[nodiscard]] Result<std::string> read_file(const std::string& path);
 [[nodiscard]] FileSnapshot read_files(const std::vector<std::string>& paths);
 
 class FileWatch {
@@ -64,10 +63,10 @@ class FileWatch {
   void report_if_changed();
 
   std::vector<std::string> paths_;
-  FileSnapshot seen_;  // The thread's alone.
+  FileSnapshot seen_;  // Only the thread uses it.
   Callback on_change_;
-  FileDescriptor inotify_;  // None: polling does it alone.
-  FileDescriptor wake_;
+  FileDescriptor inotify_;  // None: polling alone has to do.
+  EventFd wake_;
   std::atomic<bool> forced_{false};
   std::jthread thread_;  // Last: it uses the others.
 };

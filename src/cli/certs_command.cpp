@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/file_descriptor.h"
-#include "base/replace_file.h"
+#include "base/files.h"
 #include "cli/failure.h"
 
 namespace injector::cli {

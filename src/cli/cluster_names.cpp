@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/file_watch.h"
+#include "base/files.h"
 #include "cli/live_target.h"
 #include "yaml/yaml.h"
 
@@ -35,7 +35,7 @@ std::vector<std::string> kubeconfig_files(const std::string& given,
 }
 
 void add_contexts(const std::string& file, std::set<std::string>& names) {
-  const auto text = base::read_file(file);
+  const auto text = base::read_regular_file(file);
   const auto document =
       text ? yaml::read_yaml(text.value()) : base::Result<yaml::YamlDocument>(text.error());
   const Json* contexts = document ? base::find(document.value().value, "contexts") : nullptr;

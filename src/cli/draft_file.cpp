@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "base/replace_file.h"
+#include "base/files.h"
 
 namespace injector::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_pointer.h"
 #include "base/json_string.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
@@ -39,19 +40,6 @@ void add_entries(Json& metadata, const char* field, const StringMap& entries) {
   Json& map = member(metadata, field, Json::object());
   for (const auto& [key, value] : entries) {
     map[key] = value;
-  }
-}
-
-// A key as a reference token of RFC 6901, within a JSON string.
-void append_token(std::string& path, std::string_view key) {
-  for (const char c : key) {
-    if (c == '~') {
-      path += "~0";
-    } else if (c == '/') {
-      path += "~1";
-    } else {
-      path += c;
-    }
   }
 }
 
@@ -110,8 +98,7 @@ class PatchText {
     text_ += R"({"op":"add","path":)";
     path_.assign(prefix_).append(path);
     if (key) {
-      path_ += '/';
-      append_token(path_, *key);
+      base::append_token(path_, *key);
     }
     base::append_json_string(text_, path_);
     text_ += R"(,"value":)";

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_pointer.h"
 #include "patch/json_patch.h"
-#include "patch/json_pointer.h"
 #include "patch/limits.h"
 
 namespace injector::patch {
@@ -34,7 +34,7 @@ Result<Path> read_path(const Json& operation, std::string_view member) {
   if (path == nullptr || !path->is_string()) {
     return base::invalid("\"" + std::string(member) + "\" is missing or not a string");
   }
-  Result<Path> tokens = parse_pointer(base::text_of(path));
+  Result<Path> tokens = base::parse_pointer(base::text_of(path));
   if (tokens && tokens.value().size() > base::kMaxJsonDepth) {
     return base::invalid("a path has too many steps");
   }
@@ -82,7 +82,7 @@ Error missing(std::string_view token) {
 
 Result<Json*> child(Json& parent, std::string_view token) {
   if (parent.is_array()) {
-    const Result<std::size_t> index = parse_index(token, parent.size());
+    const Result<std::size_t> index = base::parse_index(token, parent.size());
     if (!index) {
       return index.error();
     }
@@ -270,7 +270,7 @@ class PatchedDocument {
       return base::invalid("the parent is neither an object nor an array");
     }
     const Result<std::size_t> index =
-        token == "-" ? Result<std::size_t>(parent.size()) : parse_index(token, parent.size());
+        token == "-" ? Result<std::size_t>(parent.size()) : base::parse_index(token, parent.size());
     if (!index) {
       return index.error();
     }
@@ -300,7 +300,7 @@ class PatchedDocument {
     if (parent.is_object()) {
       parent.erase(token);
     } else {
-      parent.erase(parse_index(token, parent.size()).value());
+      parent.erase(base::parse_index(token, parent.size()).value());
     }
   }
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_pointer.h"
 #include "patch/json_patch.h"
-#include "patch/json_pointer.h"
 #include "patch/limits.h"
 #include "patch/list_order.h"
 
@@ -91,7 +91,7 @@ class PatchWriter {
   template <class Step>
   void at(std::string_view token, Step step) {
     const std::size_t length = path_.size();
-    append_token(path_, token);
+    base::append_token(path_, token);
     step();
     path_.resize(length);
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "template/quantity.h"
 

@@ -4,17 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/json_pointer.h"
+
 namespace injector::templates {
 
 Place Place::member(std::string_view key) const {
-  std::string token;
-  for (const char c : key) {
-    token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  }
   const bool plain = key.find_first_of("./[]") == std::string_view::npos;
   const std::string step =
       plain ? (path.empty() ? "" : ".") + std::string(key) : fmt::format("[{}]", key);
-  return {pointer + "/" + token, path + step};
+  return {base::pointer_to(pointer, key), path + step};
 }
 
 Place Place::element(std::size_t index) const {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_pointer.h"
 #include "yaml/parser.h"
 #include "yaml/scalar.h"
 #include "yaml/syntax.h"
@@ -49,14 +50,7 @@ struct MarkRecorder {
 
   std::size_t enter(string_view token) {
     const std::size_t before = pointer.size();
-    pointer.push_back('/');
-    for (const char c : token) {
-      if (c == '~' || c == '/') {
-        pointer.append(c == '~' ? "~0" : "~1");
-      } else {
-        pointer.push_back(c);
-      }
-    }
+    base::append_token(pointer, token);
     return before;
   }
 };

@@ -166,16 +166,14 @@ TEST_CASE("file watch: a check on demand reports unchanged files, a touch does n
   CHECK(watched.reports.empty());
 }
 
-TEST_CASE("read file: what is no readable file is an error", "[base]") {
+TEST_CASE("read files: a FIFO and a file that is too large are errors", "[base]") {
   const TempDir folder;
-  CHECK(read_file(folder.file("none")).error().code == ErrorCode::NotFound);
-  CHECK_FALSE(read_file(folder.file("")));
   REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
-  CHECK_FALSE(read_file(folder.file("fifo")));
   folder.write("large", std::string(kMaxWatchedFile + 1, 'x'));
-  CHECK_FALSE(read_file(folder.file("large")));
-  folder.write("empty", "");
-  CHECK(read_file(folder.file("empty")).value().empty());
+  const FileSnapshot files = read_files({folder.file("fifo"), folder.file("large")});
+  REQUIRE(files.size() == 2);
+  CHECK_FALSE(files[0]);
+  CHECK_FALSE(files[1]);
 }
 
 }  // namespace

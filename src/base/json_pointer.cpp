@@ -1,13 +1,11 @@
-#include "patch/json_pointer.h"
+#include "base/json_pointer.h"
 
 #include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
-namespace injector::patch {
-
-using base::Result;
+namespace injector::base {
 
 namespace {
 
@@ -20,7 +18,7 @@ Result<std::string> unescape(std::string_view token) {
     }
     const char code = at + 1 < token.size() ? token[at + 1] : ' ';
     if (code != '0' && code != '1') {
-      return base::invalid("a ~ in a path is not followed by 0 or 1");
+      return invalid("a ~ in a path is not followed by 0 or 1");
     }
     text.push_back(code == '0' ? '~' : '/');
     ++at;
@@ -33,7 +31,7 @@ Result<std::string> unescape(std::string_view token) {
 Result<std::vector<std::string>> parse_pointer(std::string_view pointer) {
   std::vector<std::string> tokens;
   if (!pointer.empty() && pointer.front() != '/') {
-    return base::invalid("a path does not begin with /");
+    return invalid("a path does not begin with /");
   }
   while (!pointer.empty()) {
     pointer.remove_prefix(1);
@@ -59,18 +57,23 @@ void append_token(std::string& pointer, std::string_view token) {
   }
 }
 
+std::string pointer_to(std::string parent, std::string_view key) {
+  append_token(parent, key);
+  return parent;
+}
+
 Result<std::size_t> parse_index(std::string_view token, std::size_t limit) {
   std::size_t index = 0;
   const char* const end = token.data() + token.size();
   const auto [stop, problem] = std::from_chars(token.data(), end, index);
   const bool leading_zero = token.size() > 1 && token.front() == '0';
   if (token.empty() || problem == std::errc::invalid_argument || stop != end || leading_zero) {
-    return base::invalid("\"" + std::string(token) + "\" is not an array index");
+    return invalid("\"" + std::string(token) + "\" is not an array index");
   }
   if (problem != std::errc() || index > limit) {
-    return base::invalid("the index " + std::string(token) + " is beyond the end of the array");
+    return invalid("the index " + std::string(token) + " is beyond the end of the array");
   }
   return index;
 }
 
-}  // namespace injector::patch
+}  // namespace injector::base
