@@ -2,8 +2,11 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/json.h"
 
 namespace injector::patch {
 
@@ -19,5 +22,19 @@ inline constexpr std::string_view kReplace = "replace";
   std::string key(prefix);
   return key.append("/").append(field);
 }
+
+/// The members of a JSON object, for loops that need keys.
+[[nodiscard]] inline const base::Json::object_t& members_of(const base::Json& object) {
+  return object.get_ref<const base::Json::object_t&>();
+}
+
+enum class Nulls { Keep, Drop };
+
+/// A copy without the maps that carry $patch, at any depth: for values that are new to the object,
+/// where there is nothing to patch. Nothing if `value` itself is such a map.
+[[nodiscard]] std::optional<base::Json> without_directives(const base::Json& value, Nulls nulls);
+
+/// The same for the elements of a list.
+[[nodiscard]] base::Json elements_without_directives(const base::Json& list, Nulls nulls);
 
 }  // namespace injector::patch

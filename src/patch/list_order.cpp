@@ -177,6 +177,14 @@ std::size_t Ranks::of(const std::string& identity) const {
   return found == first_.end() ? kNone : found->second;
 }
 
+Json to_list(std::vector<Item> items) {
+  Json list = Json::array();
+  for (Item& item : items) {
+    list.push_back(std::move(item.value));
+  }
+  return list;
+}
+
 std::vector<std::size_t> sorted_by_text(const std::vector<std::string>& identities) {
   std::vector<std::size_t> order(identities.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});

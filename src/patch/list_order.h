@@ -61,6 +61,9 @@ struct Item {
   base::Json value;
 };
 
+/// The values of `items` as a list.
+[[nodiscard]] base::Json to_list(std::vector<Item> items);
+
 /// Indices of `identities` sorted by text. Equal ones come out reversed: upstream's "less" is
 /// "less or equal", and its sort of up to twelve elements turns them around.
 [[nodiscard]] std::vector<std::size_t> sorted_by_text(const std::vector<std::string>& identities);

@@ -19,10 +19,6 @@ using base::Result;
 Result<Json> diff_objects(const Json& original, const Json& modified, const Schema& schema,
                           bool retain_keys);
 
-const Json::object_t& members(const Json& object) {
-  return object.get_ref<const Json::object_t&>();
-}
-
 // A key with a dollar sign may be there already, from a document that contains directives.
 void put(Json& patch, const std::string& key, Json value) {
   if (key.starts_with('$')) {
@@ -36,14 +32,6 @@ void put_unless_empty(Json& patch, const std::string& key, Json value) {
   if (!value.empty()) {
     put(patch, key, std::move(value));
   }
-}
-
-Json to_list(std::vector<Item> items) {
-  Json list = Json::array();
-  for (Item& item : items) {
-    list.push_back(std::move(item.value));
-  }
-  return list;
 }
 
 struct ListDiff {
@@ -292,7 +280,7 @@ Result<void> diff_member(const std::string& key, const Json& original, const Jso
 
 void put_removals(const Json& original, const Json& modified, Json& patch) {
   const base::MemberIndex after(modified);
-  for (const auto& [key, value] : members(original)) {
+  for (const auto& [key, value] : members_of(original)) {
     if (after.find(key) == nullptr) {
       put(patch, key, nullptr);
     }
@@ -301,7 +289,7 @@ void put_removals(const Json& original, const Json& modified, Json& patch) {
 
 void put_retain_keys(const Json& modified, Json& patch) {
   std::vector<std::string> keys;
-  for (const auto& [key, value] : members(modified)) {
+  for (const auto& [key, value] : members_of(modified)) {
     if (!value.is_null()) {
       keys.push_back(key);
     }
@@ -314,7 +302,7 @@ Result<Json> diff_objects(const Json& original, const Json& modified, const Sche
                           bool retain_keys) {
   Json patch = Json::object();
   const base::MemberIndex before(original);
-  for (const auto& [key, value] : members(modified)) {
+  for (const auto& [key, value] : members_of(modified)) {
     const Json* old = before.find(key);
     if (old == nullptr) {
       put(patch, key, value);
