@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/json_pointer.h"
 #include "base/json_text.h"
 #include "yaml/flow.h"
+#include "yaml/text_edit.h"
 
 namespace injector::yaml {
 namespace {
@@ -17,42 +19,6 @@ using base::Json;
 using std::string_view;
 
 constexpr string_view kWas = "# was ";
-
-struct Line {
-  std::size_t begin = 0;   // Offset of its first byte.
-  std::size_t end = 0;     // Behind its newline.
-  std::size_t indent = 0;  // Spaces before the first other byte.
-};
-
-std::vector<Line> read_lines(string_view text) {
-  std::vector<Line> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t newline = text.find('\n', begin);
-    const std::size_t end = newline == string_view::npos ? text.size() : newline + 1;
-    const std::size_t content = std::min(text.find_first_not_of(' ', begin), end);
-    lines.push_back({begin, end, content - begin});
-    begin = end;
-  }
-  return lines;
-}
-
-// The old Mac's line break, which would end lines that we do not see end.
-bool has_lone_carriage_return(string_view text) {
-  for (std::size_t at = text.find('\r'); at != string_view::npos; at = text.find('\r', at + 1)) {
-    if (at + 1 >= text.size() || text[at + 1] != '\n') {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string pointer_to(const std::string& parent, string_view key) {
-  std::string pointer = parent + "/";
-  for (const char c : key) {
-    pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  }
-  return pointer;
-}
 
 bool is_filled(const Json& value) {
   return value.is_structured() && !value.empty();
@@ -73,8 +39,7 @@ class Editor {
   Editor(string_view text, const YamlSource& source, Format format)
       : text_(text),
         source_(source),
-        lines_(read_lines(text)),
-        crlf_(text.find("\r\n") != string_view::npos) {
+        lines_(text) {
     style_.json = format == Format::JsonText;
     if (style_.json) {
       learn_style();
@@ -85,26 +50,7 @@ class Editor {
     return change("", source_.value, after, style_.json ? Context::Flow : Context::Block);
   }
 
-  [[nodiscard]] std::string result() const {
-    std::vector<const TextEdit*> order;
-    for (const TextEdit& edit : edits_) {
-      order.push_back(&edit);
-    }
-    std::stable_sort(order.begin(), order.end(), [](const TextEdit* left, const TextEdit* right) {
-      return left->begin < right->begin;
-    });
-    std::string edited;
-    std::size_t at = 0;
-    for (const TextEdit* edit : order) {
-      if (edit->begin > at) {
-        edited += text_.substr(at, edit->begin - at);
-      }
-      append(edited, *edit);
-      at = std::max(at, edit->end);
-    }
-    edited += text_.substr(at);
-    return like_the_end_of_text(std::move(edited));
-  }
+  [[nodiscard]] std::string result() const { return apply_edits(text_, edits_); }
 
  private:
   enum class Context { Block, Flow };
@@ -112,12 +58,12 @@ class Editor {
   // As the first member of the root is written: colon, indentation, one line or several.
   void learn_style() {
     for (const auto& item : source_.value.items()) {
-      const YamlNode* node = source_.node(pointer_to("", item.key()));
+      const YamlNode* node = source_.node(base::pointer_to("", item.key()));
       if (node == nullptr || !source_.value.is_object()) {
         return;
       }
       style_.colon = text_.substr(node->key_end, node->content_offset - node->key_end);
-      const std::size_t begin = lines_[line_at(node->key_offset)].begin;
+      const std::size_t begin = lines_[lines_.at(node->key_offset)].begin;
       const std::string indent(text_.substr(begin, node->key_offset - begin));
       style_.expand = indent.find_first_not_of(" \t") == std::string::npos && begin > 0;
       if (style_.expand && !indent.empty()) {
@@ -172,7 +118,7 @@ class Editor {
                      const Json& after) {
     for (const auto& [key, value] : before.items()) {
       const Json* now = base::find(after, key);
-      const std::string child = pointer_to(pointer, key);
+      const std::string child = base::pointer_to(pointer, key);
       if (now == nullptr ? !remove_member(child) : !change(child, value, *now, Context::Block)) {
         return false;
       }
@@ -230,7 +176,7 @@ class Editor {
 
   // Whole lines behind the collection's last one.
   bool insert(const YamlNode& node, const Json& added) {
-    const std::size_t line = line_at(node.content_offset);
+    const std::size_t line = lines_.at(node.content_offset);
     const std::size_t column = node.content_offset - lines_[line].begin;
     const std::size_t at = lines_[last_line(node)].end;
     edits_.push_back({at, at, write_yaml(added, column), true});
@@ -242,7 +188,7 @@ class Editor {
     if (node == nullptr) {
       return false;
     }
-    const std::size_t first = line_at(node->key_offset);
+    const std::size_t first = lines_.at(node->key_offset);
     if (lines_[first].begin + lines_[first].indent != node->key_offset) {
       return false;  // It shares its line with a dash or with another key.
     }
@@ -259,7 +205,7 @@ class Editor {
     if (dash == string_view::npos || text_[dash] != '-') {
       return false;
     }
-    const std::size_t first = line_at(dash);
+    const std::size_t first = lines_.at(dash);
     if (lines_[first].begin + lines_[first].indent != dash) {
       return false;
     }
@@ -303,7 +249,7 @@ class Editor {
   bool plan_members(const std::string& pointer, const Json& before, const Json& after,
                     std::vector<FlowCollection::Item>& items, std::vector<FlowAddition>& added) {
     for (const auto& [key, value] : before.items()) {
-      const std::string child = pointer_to(pointer, key);
+      const std::string child = base::pointer_to(pointer, key);
       const YamlNode* node = source_.node(child);
       const Json* now = base::find(after, key);
       if (node == nullptr || (now != nullptr && !change(child, value, *now, Context::Flow))) {
@@ -349,7 +295,7 @@ class Editor {
       return false;
     }
     const auto indent =
-        style_.expand ? std::optional(indent_of(node.content_offset)) : std::nullopt;
+        style_.expand ? std::optional(lines_.indentation_of(node.content_offset)) : std::nullopt;
     const bool absent = node.content_offset == node.end_offset;
     edits_.push_back({node.content_offset, node.end_offset,
                       (absent ? " " : "") + write_flow(after, style_, indent)});
@@ -361,7 +307,7 @@ class Editor {
     if (node.key_end == 0 || node.value_offset != node.content_offset) {
       return false;
     }
-    const std::size_t line = line_at(node.key_offset);
+    const std::size_t line = lines_.at(node.key_offset);
     const std::size_t end = lines_[line].end;
     if (node.end_offset > end || text_[node.key_offset] == '?') {
       return false;
@@ -371,7 +317,7 @@ class Editor {
   }
 
   bool fill_block(const YamlNode& node, const Json& before, const Json& after) {
-    const std::size_t line = line_at(node.key_offset);
+    const std::size_t line = lines_.at(node.key_offset);
     const std::size_t column = node.key_offset - lines_[line].begin;
     const string_view token =
         text_.substr(node.content_offset, node.end_offset - node.content_offset);
@@ -410,7 +356,7 @@ class Editor {
     std::size_t index = 0;
     for (const auto& item : before.items()) {
       const bool removed = before.is_object()
-                               ? remove_member(pointer_to(pointer, item.key()))
+                               ? remove_member(base::pointer_to(pointer, item.key()))
                                : remove_element(fmt::format("{}/{}", pointer, index++));
       if (!removed) {
         return false;
@@ -422,7 +368,7 @@ class Editor {
   // What fill_block() took away, behind the key's colon.
   bool restore_hollow(const YamlNode& node, const Json& after) {
     const std::size_t colon = text_.find(':', node.key_end);
-    const std::size_t end = lines_[line_at(node.key_offset)].end;
+    const std::size_t end = lines_[lines_.at(node.key_offset)].end;
     if (colon >= end) {
       return false;
     }
@@ -444,49 +390,12 @@ class Editor {
 
   // A value ends behind the newline of its last line if it is a block scalar.
   [[nodiscard]] std::size_t last_line(const YamlNode& node) const {
-    return line_at(std::max({node.end_offset, node.key_end, std::size_t{1}}) - 1);
+    return lines_.at(std::max({node.end_offset, node.key_end, std::size_t{1}}) - 1);
   }
-
-  [[nodiscard]] std::size_t line_at(std::size_t offset) const {
-    const auto next =
-        std::upper_bound(lines_.begin(), lines_.end(), offset,
-                         [](std::size_t at, const Line& line) { return at < line.begin; });
-    return static_cast<std::size_t>(next - lines_.begin()) - (next == lines_.begin() ? 0 : 1);
-  }
-
-  [[nodiscard]] std::string indent_of(std::size_t offset) const {
-    const std::size_t begin = lines_[line_at(offset)].begin;
-    const std::size_t end = std::min(text_.find_first_not_of(" \t", begin), offset);
-    return std::string(text_.substr(begin, end - begin));
-  }
-
-  void append(std::string& edited, const TextEdit& edit) const {
-    if (edit.whole_lines && !edited.empty() && edited.back() != '\n') {
-      edited += newline();
-    }
-    for (const char c : edit.insert) {
-      if (c == '\n') {
-        edited += newline();
-      } else {
-        edited += c;
-      }
-    }
-  }
-
-  // A text without a newline at its end stays one, whichever line is the last now.
-  [[nodiscard]] std::string like_the_end_of_text(std::string edited) const {
-    if (!text_.ends_with('\n') && edited.ends_with(newline())) {
-      edited.erase(edited.size() - newline().size());
-    }
-    return edited;
-  }
-
-  [[nodiscard]] string_view newline() const { return crlf_ ? "\r\n" : "\n"; }
 
   string_view text_;
   const YamlSource& source_;  // Not owned.
-  std::vector<Line> lines_;
-  bool crlf_;
+  TextLines lines_;
   FlowStyle style_;
   std::vector<TextEdit> edits_;  // At one offset: children before their parent's new members.
 };

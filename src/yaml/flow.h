@@ -1,6 +1,6 @@
 // Edits inside brackets: `{..}` and `[..]` of YAML, and all of JSON. Items are added behind the
-// last one and removed in the way the author has laid them out, one a line or all in a row, so that
-// comments stay and removing what was added gives the old bytes back. Pure; any thread.
+// last one and removed in the way the author has laid them out, one per line or all in a row, so
+// that comments stay and removing what was added gives the old bytes back. Pure; any thread.
 
 #pragma once
 
@@ -11,16 +11,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "yaml/text_edit.h"
 
 namespace injector::yaml {
-
-/// Replaces the bytes from `begin` to `end`.
-struct TextEdit {
-  std::size_t begin = 0;
-  std::size_t end = 0;       // == begin for an insertion.
-  std::string insert;        // Lines end in '\n', whatever the text's do.
-  bool whole_lines = false;  // What is inserted begins on a line of its own.
-};
 
 /// How new text in brackets is written.
 struct FlowStyle {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json_pointer.h"
 #include "base/json_text.h"
 
 namespace injector::yaml {
@@ -52,7 +53,7 @@ class Walk {
     for (std::size_t count = 0; text_[at_] != '}' && text_[at_] != ']'; ++count) {
       const std::size_t before = pointer_.size();
       YamlNode node;
-      enter(object ? key(node) : std::to_string(count));
+      base::append_token(pointer_, object ? key(node) : std::to_string(count));
       value(node);
       pointer_.resize(before);
       skip_space();
@@ -71,13 +72,6 @@ class Walk {
     auto name = base::read_json(text_.substr(node.key_offset, at_ - node.key_offset));
     at_ = text_.find(':', at_) + 1;
     return name ? std::string(base::text_of(&name.value())) : std::string();
-  }
-
-  void enter(string_view token) {
-    pointer_ += '/';
-    for (const char c : token) {
-      pointer_ += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    }
   }
 
   string_view text_;

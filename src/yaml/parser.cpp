@@ -1,7 +1,6 @@
 #include "yaml/parser.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "base/json.h"
 #include "yaml/scanner.h"
+#include "yaml/tag_directives.h"
 
 namespace injector::yaml {
 namespace {
@@ -19,32 +19,19 @@ using Kind = Token::Kind;
 // A document of more values than this is no Kubernetes object; each costs about 90 bytes.
 constexpr std::size_t kMaxNodes = 4'000'000;
 
-constexpr string_view kTab = " \t";
-
-string_view take_word(string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kTab), line.size()));
-  const string_view word = line.substr(0, std::min(line.find_first_of(kTab), line.size()));
-  line.remove_prefix(word.size());
-  return word;
-}
-
-[[noreturn]] void fail(const Token& token, std::string message) {
-  throw SyntaxProblem{token.start.offset, std::move(message)};
-}
-
 class Parser {
  public:
   explicit Parser(string_view text)
       : scanner_(text) {}
 
   TextTree parse() {
-    const bool directives = read_directives();
+    const bool directives = tags_.read(scanner_);
     const Kind first = scanner_.peek().kind;
     if (first == Kind::DocumentStart) {
       const Token marker = scanner_.take();
       document(marker);
     } else if (directives) {
-      fail(scanner_.peek(), "directives need a --- line behind them");
+      fail_at(scanner_.peek(), "directives need a --- line behind them");
     } else if (first != Kind::StreamEnd) {
       node(Context::Block, 1);
       look_behind();
@@ -70,40 +57,6 @@ class Parser {
   [[nodiscard]] bool next_is(Kinds... kinds) {
     const Kind next = scanner_.peek().kind;
     return ((next == kinds) || ...);
-  }
-
-  bool read_directives() {
-    bool any = false;
-    for (; next_is(Kind::Directive); any = true) {
-      const Token token = scanner_.take();
-      string_view line = token.text;
-      const string_view name = take_word(line);
-      if (name == "%YAML") {
-        check_version(token, take_word(line));
-      } else if (name == "%TAG") {
-        const std::string handle(take_word(line));
-        define_tag(token, handle, take_word(line));
-      } else {
-        fail(token, "unknown directive");
-      }
-    }
-    return any;
-  }
-
-  void check_version(const Token& token, string_view version) {
-    if (version.substr(0, version.find('#')) != "1.1" || has_version_) {
-      fail(token, "only YAML 1.1 is understood, and only one %YAML line");
-    }
-    has_version_ = true;
-  }
-
-  void define_tag(const Token& token, const std::string& handle, string_view prefix) {
-    if (!handle.starts_with('!') || !handle.ends_with('!') || prefix.empty()) {
-      fail(token, "expected %TAG !handle! prefix");
-    }
-    if (!handles_.emplace(handle, prefix).second) {
-      fail(token, "a second %TAG of the same handle");
-    }
   }
 
   void document(const Token& marker) {
@@ -132,7 +85,7 @@ class Parser {
 
   NodeIndex node(Context context, std::size_t depth) {
     if (depth > base::kMaxJsonDepth + 1) {
-      fail(scanner_.peek(), fmt::format("nested deeper than {} levels", base::kMaxJsonDepth));
+      fail_at(scanner_.peek(), fmt::format("nested deeper than {} levels", base::kMaxJsonDepth));
     }
     if (next_is(Kind::Alias)) {
       return alias();
@@ -161,8 +114,8 @@ class Parser {
       return block_mapping(properties, depth);
     }
     if (!properties.start) {
-      fail(scanner_.peek(),
-           context == Context::Flow ? "expected a value" : "expected a value, or less indentation");
+      fail_at(scanner_.peek(), context == Context::Flow ? "expected a value"
+                                                        : "expected a value, or less indentation");
     }
     return absent(*properties.start, &properties);
   }
@@ -172,31 +125,15 @@ class Parser {
     while (next_is(Kind::Anchor, Kind::Tag)) {
       const bool anchor = next_is(Kind::Anchor);
       if (anchor ? !properties.anchor.empty() : properties.tagged) {
-        fail(scanner_.peek(), "a second anchor or tag of one value");
+        fail_at(scanner_.peek(), "a second anchor or tag of one value");
       }
       const Token token = scanner_.take();
       properties.start = properties.start.value_or(token.start);
       properties.end = token.end;
       properties.tagged = properties.tagged || !anchor;
-      (anchor ? properties.anchor : properties.tag) = anchor ? token.text : tag_name(token);
+      (anchor ? properties.anchor : properties.tag) = anchor ? token.text : tags_.name_of(token);
     }
     return properties;
-  }
-
-  std::string tag_name(const Token& token) {
-    if (token.handle.empty()) {
-      return token.text;
-    }
-    if (const auto found = handles_.find(token.handle); found != handles_.end()) {
-      return found->second + token.text;
-    }
-    if (token.handle == "!!") {
-      return "tag:yaml.org,2002:" + token.text;
-    }
-    if (token.handle != "!") {
-      fail(token, fmt::format("no %TAG line defines {}", token.handle));
-    }
-    return "!" + token.text;
   }
 
   static TextNode at(const Position& start, std::size_t content, std::size_t end) {
@@ -239,7 +176,7 @@ class Parser {
     const Token token = scanner_.take();
     const auto target = anchors_.find(token.text);
     if (target == anchors_.end()) {
-      fail(token, fmt::format("no anchor is called {}", token.text));
+      fail_at(token, fmt::format("no anchor is called {}", token.text));
     }
     TextNode node = at(token.start, token.start.offset, token.end);
     node.kind = TextNode::Kind::Alias;
@@ -364,7 +301,7 @@ class Parser {
 
   void expect(Kind kind, const char* message) {
     if (!next_is(kind)) {
-      fail(scanner_.peek(), message);
+      fail_at(scanner_.peek(), message);
     }
     static_cast<void>(scanner_.take());
   }
@@ -445,10 +382,9 @@ class Parser {
 
   Scanner scanner_;
   TextTree tree_{{}, {""}, {}};
-  std::map<std::string, std::string> handles_;
+  TagDirectives tags_;
   std::unordered_map<std::string, NodeIndex> anchors_;
   std::unordered_map<std::string, std::uint32_t> tag_index_;
-  bool has_version_ = false;
 };
 
 }  // namespace

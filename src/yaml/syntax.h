@@ -19,6 +19,10 @@ struct SyntaxProblem {
   bool refused = false;  // Behind the end of a document: go-yaml refuses it too.
 };
 
+[[nodiscard]] inline bool is_one_of(char c, std::string_view set) {
+  return c != '\0' && set.find(c) != std::string_view::npos;
+}
+
 /// True for a `---` or `...` at the start of `line`, with nothing or white space behind.
 [[nodiscard]] bool is_document_start(std::string_view line);
 [[nodiscard]] bool is_document_end(std::string_view line);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/json_text.h"
 #include "yaml/scalar.h"
 #include "yaml/syntax.h"
@@ -37,13 +38,10 @@ bool contains_syntax(string_view text) {
          text.find_first_of("\t\n\r") != string_view::npos;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Text to Kubernetes, but dates or sexagesimal numbers (12:30) to other readers of YAML 1.1.
 bool looks_like_time(string_view text) {
-  if (text.size() > 5 && std::all_of(text.begin(), text.begin() + 4, is_digit) && text[4] == '-') {
+  if (text.size() > 5 && std::all_of(text.begin(), text.begin() + 4, base::is_digit) &&
+      text[4] == '-') {
     return true;
   }
   return text.find(':') != string_view::npos &&
