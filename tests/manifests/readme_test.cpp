@@ -1,4 +1,4 @@
-// What README.md and the program say about each other.
+// What the documents and the program say about each other.
 
 #include <iterator>
 #include <map>
@@ -57,9 +57,8 @@ std::set<std::string> flags_in_help(const std::string& command) {
 }
 
 // Rows of the table of flags: | `-f, --filename` | inject, uninject | default | what it does |
-FlagsOfCommand flags_in_readme() {
-  const std::string text = read_file(data_path("../README.md"));
-  std::istringstream table(text.substr(text.find("\n## Flags")));
+FlagsOfCommand documented_flags() {
+  std::istringstream table(read_file(data_path("../docs/flags.md")));
   FlagsOfCommand flags;
   for (std::string line; std::getline(table, line);) {
     if (line.rfind("| `-", 0) != 0) {
@@ -76,13 +75,13 @@ FlagsOfCommand flags_in_readme() {
   return flags;
 }
 
-TEST_CASE("README: its table has the flags of every command, and no others", "[manifests]") {
-  const FlagsOfCommand readme = flags_in_readme();
-  CHECK(readme.size() == kCommands.size());
+TEST_CASE("docs/flags.md: has the flags of every command, and no others", "[manifests]") {
+  const FlagsOfCommand documented = documented_flags();
+  CHECK(documented.size() == kCommands.size());
   for (const std::string& command : kCommands) {
     INFO(command);
-    REQUIRE(readme.contains(command));
-    CHECK(readme.at(command) == flags_in_help(command));
+    REQUIRE(documented.contains(command));
+    CHECK(documented.at(command) == flags_in_help(command));
   }
 }
 
