@@ -1,6 +1,6 @@
 # Everything a user or a contributor types. Each target installs what it needs first.
 .DEFAULT_GOAL := build
-.PHONY: run build dist install uninstall test unit asan tsan golden bench bench-check bench-baseline fuzz lint tidy format clean
+.PHONY: run build dist install uninstall test unit asan tsan golden bench bench-check bench-baseline fuzz sanitize lint tidy format clean
 
 JOBS ?= $(shell nproc)
 ARGS ?=
@@ -94,7 +94,15 @@ bench-check bench-baseline:
 fuzz:
 	@tools/install-packages fuzz
 	@cmake --preset fuzz -Wno-dev >/dev/null
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
+
+# For CI, one build for two: the unit tests under the address and undefined-behaviour sanitizers, and the fuzzers.
+sanitize:
+	@tools/install-packages fuzz test
+	@cmake --preset fuzz -Wno-dev >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target unit_tests fuzzers
+	@ctest --preset fuzz -j $(JOBS) -L unit
 	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
 lint:
