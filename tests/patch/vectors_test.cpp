@@ -91,9 +91,6 @@ std::size_t check_file(const std::string& path) {
 
 TEST_CASE("strategic merge vectors: the recorded answers of Kubernetes", "[patch]") {
   CHECK(check_file(std::string(tests::kTestData) + "/vectors/strategic-merge.jsonl") == 390);
-}
-
-TEST_CASE("strategic merge vectors: the files that SMP_VECTORS names", "[patch]") {
   for (const std::string& path : files_in(std::getenv("SMP_VECTORS"))) {
     CHECK(check_file(path) > 0);
   }

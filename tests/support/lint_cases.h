@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,9 @@ inline std::vector<LintCase> lint_cases(const std::string& file) {
   std::vector<LintCase> cases;
   for (const base::Json& change : changes) {
     cases.push_back(lint_case(change));
+  }
+  if (cases.empty()) {
+    throw std::runtime_error("no cases in " + file);
   }
   return cases;
 }

@@ -1,4 +1,4 @@
-// Certificates for a day, log lines to look at, and waiting.
+// Certificates for a day, and log lines to look at.
 
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/log.h"
+#include "tests/support/eventually.h"
 #include "tls/certificate.h"
 #include "tls/server_context.h"
 
@@ -56,18 +56,5 @@ class LogLines {
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
 };
-
-/// Waits for something that another thread brings about and no latch can tell of.
-template <class Condition>
-bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 }  // namespace injector::tests
