@@ -17,7 +17,10 @@ namespace {
 struct ExplainFlags {
   std::vector<std::string> objects;
   std::vector<std::string> files;
+  std::string selector;
   std::string output = "table";
+  cli::ListView view;
+  bool no_headers = false;
   bool recursive = false;
   bool live = false;
   TemplateFlags tpl;
@@ -27,11 +30,9 @@ struct ExplainFlags {
   PolicyFlags policy;
   std::vector<std::string> namespace_files;
 
-  [[nodiscard]] cli::ExplainFormat format() const {
-    return output == "json" ? cli::ExplainFormat::Json : cli::ExplainFormat::Table;
-  }
+  [[nodiscard]] bool of_cluster() const { return !objects.empty() || !selector.empty(); }
 
-  [[nodiscard]] bool asks_cluster() const { return live || !objects.empty() || !configmap.empty(); }
+  [[nodiscard]] bool asks_cluster() const { return live || of_cluster() || !configmap.empty(); }
 };
 
 base::Result<cli::FoundTemplate> template_of_files(const TemplateFlags& flags) {
@@ -49,7 +50,7 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, cli::Foun
   cli::ExplainOptions options;
   options.files = flags.files;
   options.recursion = flags.recursive ? cli::Recursion::Yes : cli::Recursion::No;
-  options.format = flags.format();
+  options.view = flags.view;
   options.template_source = found.describe();
   if (client != nullptr) {
     options.look_up = [client](const std::string& name) {
@@ -70,20 +71,28 @@ int run_with_cluster(const ExplainFlags& flags) {
   if (!found) {
     return fail(found.error());
   }
-  return flags.objects.empty()
+  return !flags.of_cluster()
              ? explain_files(flags, client.value().get(), std::move(found).value())
-             : cli::run_explain_objects(
-                   {flags.objects, flags.format(), flags.webhook_configuration, flags.policy.get()},
-                   std::move(found).value(), *client.value(), std::chrono::system_clock::now(),
-                   process_streams());
+             : cli::run_explain_objects({flags.objects, flags.selector, flags.view,
+                                         flags.webhook_configuration, flags.policy.get()},
+                                        std::move(found).value(), *client.value(),
+                                        std::chrono::system_clock::now(), process_streams());
 }
 
-int run_explain(const ExplainFlags& flags) {
-  if (flags.files.empty() == flags.objects.empty()) {
-    return usage_error(
-        base::invalid("give either files with -f, or objects of a cluster such as deployment/web"));
+int run_explain(ExplainFlags& flags) {
+  auto output = cli::parse_output(flags.output);
+  if (!output) {
+    return usage_error(output.error());
   }
-  if (!flags.objects.empty() && !flags.namespace_files.empty()) {
+  flags.view.output = std::move(output).value();
+  flags.view.headers = !flags.no_headers;
+  if (flags.files.empty() != flags.of_cluster() ||
+      (!flags.objects.empty() && !flags.selector.empty())) {
+    return usage_error(
+        base::invalid("give either files with -f, or objects of a cluster such as deployment/web, "
+                      "or Pods with -l"));
+  }
+  if (flags.of_cluster() && !flags.namespace_files.empty()) {
     return usage_error(
         base::invalid("--namespace-file goes with -f: a live object has its live Namespace"));
   }
@@ -101,9 +110,9 @@ void add_flags(CLI::App& command, ExplainFlags& flags) {
                      "A file, a directory, or - for standard input; may be repeated");
   command.add_flag("-R,--recursive", flags.recursive,
                    "Read the subdirectories of directories as well");
-  command.add_option("-o,--output", flags.output, "How to say it")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  command.add_option("-l,--selector", flags.selector,
+                     "Instead of OBJECT: the Pods with these labels");
+  add_list_flags(command, flags.output, flags.no_headers, flags.view.sort_by);
   command.add_flag("--live", flags.live,
                    "With -f: template and Namespaces are those of the cluster");
   flags.tpl.add_to(command);
@@ -143,7 +152,8 @@ void add_explain_command(CLI::App& app, Chosen& chosen) {
       "  envoy-initializer explain -f manifests/\n"
       "  envoy-initializer explain -f pod.yaml --namespace-file namespace.yaml -o json\n"
       "  envoy-initializer explain -f pod.yaml --live\n"
-      "  envoy-initializer explain deployment/web pod/web-0 -n shop");
+      "  envoy-initializer explain deployment/web pod/web-0 -n shop\n"
+      "  envoy-initializer explain -l app=web -o wide");
   command.callback([flags, &chosen] { chosen.work = [flags] { return run_explain(*flags); }; });
 }
 

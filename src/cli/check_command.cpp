@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "cli/progress.h"
 
 namespace injector::cli {
 namespace {
@@ -65,6 +66,11 @@ bool is_shown(const Finding& finding, CheckFormat format) {
           (finding.mark == Mark::Failed || finding.mark == Mark::Warning));
 }
 
+Finding run_with_progress(const Check& check, const CheckContext& context, const Streams& streams) {
+  const Progress progress(streams.err, streams.live_progress, fmt::format("checking {}", check.id));
+  return check.run(context);
+}
+
 void write_end(CheckFormat format, std::size_t count, std::size_t failed, Json results,
                const Streams& streams) {
   if (format == CheckFormat::Json) {
@@ -86,7 +92,7 @@ int run_check(const std::vector<Check>& checks, const CheckContext& context, Che
   Json results = Json::array();
   std::size_t failed = 0;
   for (const Check& check : checks) {
-    const Finding finding = check.run(context);
+    const Finding finding = run_with_progress(check, context, streams);
     failed += finding.mark == Mark::Failed ? 1 : 0;
     results.push_back(as_json(check, finding));
     if (is_shown(finding, format)) {

@@ -1,13 +1,10 @@
 #include "cli/explain_command.h"
 
-#include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/object_reader.h"
 #include "cli/objects.h"
@@ -104,23 +101,29 @@ Json as_json(const Row& row) {
   return object;
 }
 
-void write_table(const std::vector<Row>& rows, std::ostream& out) {
-  std::array<std::size_t, 3> widths = {9, 8, 6};
-  for (const Row& row : rows) {
-    widths[0] = std::max(widths[0], row.title.size());
-    widths[1] = std::max(widths[1], to_string(row.decision.outcome).size());
-    widths[2] = std::max(widths[2], to_string(row.decision.reason).size());
+TextTable::Row cells_of(const Row& row, ListFormat format) {
+  const std::string outcome(to_string(row.decision.outcome));
+  const std::string reason(to_string(row.decision.reason));
+  if (format == ListFormat::Wide) {
+    return {row.name_space,
+            row.title,
+            outcome,
+            reason,
+            std::string(to_string(row.decision.rule)),
+            detail_of(row.decision)};
   }
-  const auto line = [&](std::string_view title, std::string_view decision, std::string_view reason,
-                        std::string_view detail) {
-    out << fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", title, widths[0], decision, widths[1],
-                       reason, widths[2], detail);
-  };
-  line("KIND/NAME", "DECISION", "REASON", "DETAIL");
+  return {row.title, outcome, reason, detail_of(row.decision)};
+}
+
+void write_table(const std::vector<Row>& rows, const ListView& view, std::ostream& out) {
+  TextTable table(
+      view.output.format == ListFormat::Wide
+          ? TextTable::Row{"NAMESPACE", "KIND/NAME", "DECISION", "REASON", "RULE", "DETAIL"}
+          : TextTable::Row{"KIND/NAME", "DECISION", "REASON", "DETAIL"});
   for (const Row& row : rows) {
-    line(row.title, to_string(row.decision.outcome), to_string(row.decision.reason),
-         detail_of(row.decision));
+    table.add(cells_of(row, view.output.format));
   }
+  table.write(view.headers ? TextTable::Headers::Shown : TextTable::Headers::Hidden, out);
   for (const Row& row : rows) {
     for (const core::Warning& warning : row.decision.warnings) {
       out << fmt::format("warning: {}: {}\n", row.title, to_string(warning));
@@ -128,7 +131,7 @@ void write_table(const std::vector<Row>& rows, std::ostream& out) {
   }
 }
 
-void write_json(const Explained& explained, const std::string& template_source, std::ostream& out) {
+Json document_of(const Explained& explained, const std::string& template_source) {
   Json objects = Json::array();
   for (const Row& row : explained.rows) {
     objects.push_back(as_json(row));
@@ -137,7 +140,37 @@ void write_json(const Explained& explained, const std::string& template_source, 
   document["template"] = template_source;
   document["objects"] = std::move(objects);
   document["failures"] = explained.failures;
-  out << base::write_json_pretty(document) << "\n";
+  return document;
+}
+
+base::Result<void> sort_rows(const std::string& path, std::vector<Row>& rows) {
+  std::vector<Json> values;
+  for (const Row& row : rows) {
+    values.push_back(as_json(row));
+  }
+  INJ_ASSIGN(const auto order, sorted_order(path, values));
+  std::vector<Row> sorted;
+  for (const std::size_t index : order) {
+    sorted.push_back(std::move(rows[index]));
+  }
+  rows = std::move(sorted);
+  return {};
+}
+
+void write_explained(const Explained& explained, const ExplainOptions& options, std::ostream& out) {
+  const OutputSpec& output = options.view.output;
+  if (output.format == ListFormat::Name) {
+    for (const Row& row : explained.rows) {
+      out << row.title << "\n";
+    }
+  } else if (output.is_table()) {
+    if (options.view.headers) {
+      out << "template: " << options.template_source << "\n";
+    }
+    write_table(explained.rows, options.view, out);
+  } else {
+    write_document(document_of(explained, options.template_source), output, out);
+  }
 }
 
 }  // namespace
@@ -171,12 +204,11 @@ int run_explain(const ExplainOptions& options, DecisionContext context, const St
   }
   Explained explained = explain_all(read.objects, context);
   explained.failures.insert(explained.failures.end(), read.failures.begin(), read.failures.end());
-  if (options.format == ExplainFormat::Json) {
-    write_json(explained, options.template_source, streams.out);
-  } else {
-    streams.out << "template: " << options.template_source << "\n";
-    write_table(explained.rows, streams.out);
+  if (auto sorted = sort_rows(options.view.sort_by, explained.rows); !sorted) {
+    streams.err << "error: " << sorted.error().message << "\n";
+    return kUsage;
   }
+  write_explained(explained, options, streams.out);
   for (const std::string& failure : explained.failures) {
     streams.err << "error: " << base::printable(failure) << "\n";
   }

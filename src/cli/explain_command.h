@@ -11,26 +11,26 @@
 #include "base/result.h"
 #include "cli/decide.h"
 #include "cli/inputs.h"
+#include "cli/printing.h"
 #include "cli/streams.h"
 
 namespace injector::cli {
-
-enum class ExplainFormat { Table, Json };
 
 /// What a Namespace says, asked of a cluster.
 using NamespaceLookup = std::function<base::Result<core::MetaFacts>(const std::string& name)>;
 
 struct ExplainOptions {
   std::vector<std::string> files;
-  ExplainFormat format = ExplainFormat::Table;
+  ListView view;
   std::string template_source;  // "built-in template (sha256:...)": the first line.
   NamespaceLookup look_up;      // For Namespaces that nothing else tells of; may be empty.
   Recursion recursion = Recursion::No;
 };
 
-/// Namespaces are known from the context, from Namespace objects among the files, from look_up, in
-/// this order. What cannot be read or decided is reported, does not hide the others, and makes the
-/// exit code that of a failure.
+/// A row per object; -o name prints their names, the others a document of all. A --sort-by that is
+/// not understood is bad usage. Namespaces are known from the context, from Namespace objects among
+/// the files, from look_up, in this order. What cannot be read or decided is reported, does not
+/// hide the others, and makes the exit code that of a failure.
 [[nodiscard]] int run_explain(const ExplainOptions& options, DecisionContext context,
                               const Streams& streams);
 

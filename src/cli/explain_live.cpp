@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include "cli/objects.h"
 #include "core/decide.h"
 #include "core/opt_in.h"
@@ -171,6 +170,28 @@ void write_report(const LiveReport& report, std::ostream& out) {
   }
 }
 
+// A line per object.
+void write_wide(const std::vector<LiveReport>& reports, const ListView& view, std::ostream& out) {
+  TextTable table({"NAMESPACE", "KIND/NAME", "STATE", "DECISION", "REASON", "RULE", "ADVICE"});
+  for (const LiveReport& report : reports) {
+    table.add({report.name_space, report.title, std::string(to_string(report.state)),
+               std::string(to_string(report.decision.outcome)),
+               std::string(to_string(report.decision.reason)),
+               std::string(to_string(report.decision.rule)), report.advice});
+  }
+  table.write(view.headers ? TextTable::Headers::Shown : TextTable::Headers::Hidden, out);
+}
+
+void write_table(const std::vector<LiveReport>& reports, const ListView& view, std::ostream& out) {
+  if (view.output.format == ListFormat::Wide) {
+    write_wide(reports, view, out);
+    return;
+  }
+  for (const LiveReport& report : reports) {
+    write_report(report, out);
+  }
+}
+
 }  // namespace
 
 base::Result<LiveReport> explain_live(const LiveObject& live, const Registration& registration,
@@ -202,13 +223,19 @@ base::Result<LiveReport> explain_live(const LiveObject& live, const Registration
 
 void write_live_reports(const std::vector<LiveReport>& reports,
                         const std::vector<std::string>& failures,
-                        const std::string& template_source, ExplainFormat format,
+                        const std::string& template_source, const ListView& view,
                         std::ostream& out) {
-  if (format == ExplainFormat::Table) {
-    out << "template: " << template_source << "\n";
+  if (view.output.format == ListFormat::Name) {
     for (const LiveReport& report : reports) {
-      write_report(report, out);
+      out << report.title << "\n";
     }
+    return;
+  }
+  if (view.output.is_table()) {
+    if (view.headers) {
+      out << "template: " << template_source << "\n";
+    }
+    write_table(reports, view, out);
     return;
   }
   Json document = Json::object();
@@ -218,7 +245,7 @@ void write_live_reports(const std::vector<LiveReport>& reports,
     document["objects"].push_back(as_json(report));
   }
   document["failures"] = failures;
-  out << base::write_json_pretty(document) << "\n";
+  write_document(document, view.output, out);
 }
 
 }  // namespace injector::cli

@@ -56,10 +56,10 @@ struct LiveReport {
                                                     const Registration& registration,
                                                     const DecisionContext& context);
 
-/// All reports, below the line that names the template.
+/// All reports, below the line that names the template: at length, or with -o wide a line for each.
 void write_live_reports(const std::vector<LiveReport>& reports,
                         const std::vector<std::string>& failures,
-                        const std::string& template_source, ExplainFormat format,
+                        const std::string& template_source, const ListView& view,
                         std::ostream& out);
 
 }  // namespace injector::cli

@@ -16,7 +16,8 @@ namespace injector::cli {
 
 struct ExplainObjectsOptions {
   std::vector<std::string> objects;  // "deployment/web", of the client's namespace.
-  ExplainFormat format = ExplainFormat::Table;
+  std::string selector;              // Instead of objects: the Pods with these labels.
+  ListView view;
   std::string webhook_configuration = "envoy-initializer";
   core::Policy policy;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -86,7 +87,13 @@ void TextTable::write(Headers headers, std::ostream& out) const {
   std::for_each(rows_.begin(), rows_.end(), write_row);
 }
 
-base::Result<void> sort_by(const std::string& path, std::vector<Json>& rows) {
+base::Result<std::vector<std::size_t>> sorted_order(const std::string& path,
+                                                    const std::vector<Json>& rows) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (path.empty()) {
+    return order;
+  }
   const std::string text = path.starts_with('{')   ? path
                            : path.starts_with('.') ? "{" + path + "}"
                                                    : "{." + path + "}";
@@ -94,9 +101,19 @@ base::Result<void> sort_by(const std::string& path, std::vector<Json>& rows) {
   if (!parsed) {
     return base::annotate(std::move(parsed).error(), "--sort-by");
   }
-  std::stable_sort(rows.begin(), rows.end(), [&](const Json& left, const Json& right) {
-    return sort_key(parsed.value().print(left)) < sort_key(parsed.value().print(right));
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    return sort_key(parsed.value().print(rows[left])) < sort_key(parsed.value().print(rows[right]));
   });
+  return order;
+}
+
+base::Result<void> sort_by(const std::string& path, std::vector<Json>& rows) {
+  INJ_ASSIGN(const auto order, sorted_order(path, rows));
+  std::vector<Json> sorted;
+  for (const std::size_t index : order) {
+    sorted.push_back(std::move(rows[index]));
+  }
+  rows = std::move(sorted);
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -25,6 +26,13 @@ struct OutputSpec {
   [[nodiscard]] bool is_table() const noexcept {
     return format == ListFormat::Table || format == ListFormat::Wide;
   }
+};
+
+/// How a command lists: -o, --no-headers, --sort-by.
+struct ListView {
+  OutputSpec output{};
+  bool headers = true;
+  std::string sort_by{};  // Empty: as they come.
 };
 
 /// "table", "wide", "json", "yaml", "name", "jsonpath=TEMPLATE".
@@ -55,5 +63,9 @@ class TextTable {
 /// Sorts rows by the value at `path`, as --sort-by gives it: "missing", ".missing", "{.missing}".
 /// Numbers by size, before texts; rows without the value come last. Keeps the order of equals.
 [[nodiscard]] base::Result<void> sort_by(const std::string& path, std::vector<base::Json>& rows);
+
+/// The same as an order: which of the rows comes first, second and so on. An empty path keeps it.
+[[nodiscard]] base::Result<std::vector<std::size_t>> sorted_order(
+    const std::string& path, const std::vector<base::Json>& rows);
 
 }  // namespace injector::cli

@@ -54,7 +54,7 @@ Outcome explain(ExplainOptions options, DecisionContext decision = context(),
 ExplainOptions json_of(std::vector<std::string> files) {
   ExplainOptions options;
   options.files = std::move(files);
-  options.format = ExplainFormat::Json;
+  options.view.output = {ListFormat::Json};
   return options;
 }
 
@@ -67,6 +67,26 @@ TEST_CASE("explain: a Namespace in the same input counts, before or after its Po
     CHECK(outcome.reason(first ? 1 : 0) == "Injected");
     CHECK(outcome.json().at("objects").at(first ? 1 : 0).at("rule") == "namespace label");
   }
+}
+
+TEST_CASE("explain: kubectl's formats, without headers and sorted", "[cli]") {
+  const std::string both = std::string(kPod) + "---\n" + kNamespace;
+  const auto print = [&](const std::string& output, const std::string& sort_by = "") {
+    ExplainOptions options;
+    options.files = {"-"};
+    options.view = {parse_output(output).value(), false, sort_by};
+    return explain(options, context(), both).out;
+  };
+  CHECK(print("name") == "pod/web\nnamespace/shop\n");
+  CHECK(print("name", ".object") == "namespace/shop\npod/web\n");
+  CHECK(print("jsonpath={.objects[*].reason}") == "Injected NotAPod");
+  CHECK_THAT(print("table"), Catch::StartsWith("pod/web "));
+  CHECK_THAT(print("wide"),
+             Catch::StartsWith("shop       pod/web ") && Catch::Contains("  namespace label  "));
+  CHECK_THAT(print("yaml"), Catch::StartsWith("template: "));
+  ExplainOptions bad = json_of({"-"});
+  bad.view.sort_by = "{..x}";
+  CHECK(explain(bad, context(), both).code == kUsage);
 }
 
 TEST_CASE("explain: a Namespace in another file counts too", "[cli]") {

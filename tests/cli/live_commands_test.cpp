@@ -142,13 +142,13 @@ TEST_CASE("explain live: the live Namespace counts", "[cli]") {
 TEST_CASE("explain live: both formats say the same", "[cli]") {
   const std::vector<LiveReport> reports{report_on(pod(), registered())};
   std::ostringstream text;
-  write_live_reports(reports, {}, "configmap a/b (sha256:1)", ExplainFormat::Table, text);
+  write_live_reports(reports, {}, "configmap a/b (sha256:1)", {}, text);
   CHECK(text.str().rfind("template: configmap a/b (sha256:1)\npod/web-0 in namespace shop\n", 0) ==
         0);
   CHECK(text.str().find("envoy-initializer/pods: called: yes\n") != std::string::npos);
   std::ostringstream out;
-  write_live_reports(reports, {"pod/x: not there"}, "configmap a/b (sha256:1)", ExplainFormat::Json,
-                     out);
+  write_live_reports(reports, {"pod/x: not there"}, "configmap a/b (sha256:1)",
+                     {.output = {ListFormat::Json}}, out);
   const Json json = base::read_json(out.str()).value();
   CHECK(json.at("template") == "configmap a/b (sha256:1)");
   CHECK(json.at("objects").at(0).at("state") == "missing");

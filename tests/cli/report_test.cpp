@@ -39,8 +39,7 @@ TEST_CASE("explain: neither a name nor a value steers the terminal", "[cli]") {
   std::istringstream in(kPod);
   std::ostringstream out;
   std::ostringstream err;
-  REQUIRE(run_explain({{"-"}, ExplainFormat::Table, {}, {}, {}}, DecisionContext(),
-                      {in, out, err}) == kDone);
+  REQUIRE(run_explain({{"-"}, {}, {}, {}, {}}, DecisionContext(), {in, out, err}) == kDone);
   CHECK_FALSE(has_controls(out.str() + err.str()));
   CHECK_THAT(out.str(), Catch::Contains(R"(pod/a\nerror: b\u001b[2J)"));
 }
