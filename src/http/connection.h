@@ -13,10 +13,12 @@
 #include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
+#include "http/broadcast.h"
 #include "http/conversation.h"
 #include "http/stream.h"
 
@@ -29,6 +31,7 @@ enum class Phase : std::size_t {
   Fresh,      // Not a byte of a request so far.
   FirstHead,  // A part of the first one's head has come.
   Idle,       // Between two requests.
+  Streaming,  // Follows a Broadcast, and has been sent all of it so far.
   Head,
   Body,
   Reply,  // Waits for the client to take it.
@@ -53,14 +56,15 @@ struct Connection {
   Stream stream;
   Conversation conversation;
   Phase phase = Phase::Fresh;
-  base::TimePoint since{};     // When the phase began.
-  std::uint64_t answered = 0;  // Of conversation.replies(), when the phase began.
-  std::uint32_t interest = 0;  // What epoll watches it for.
-  bool runnable = false;       // Has input that epoll will not tell of.
-  bool gone = false;           // The client left while its request was being worked on.
-  std::string out;             // To be sent...
-  std::size_t sent = 0;        // ...of which this much has been.
-  List::iterator place;        // In the list of its phase.
+  base::TimePoint since{};             // When the phase began.
+  std::uint64_t answered = 0;          // Of conversation.replies(), when the phase began.
+  std::uint32_t interest = 0;          // What epoll watches it for.
+  bool runnable = false;               // Has input that epoll will not tell of.
+  bool gone = false;                   // The client left while its request was being worked on.
+  std::optional<Follower> follower{};  // Of a stream.
+  std::string out;                     // To be sent...
+  std::size_t sent = 0;                // ...of which this much has been.
+  List::iterator place;                // In the list of its phase.
 };
 
 class ConnectionLists {

@@ -24,6 +24,13 @@ std::string_view allowed_methods(const Route& route) {
   return route.method == Method::Post ? "POST" : "GET, HEAD";
 }
 
+bool matches(const Route& route, std::string_view path) {
+  if (!path.starts_with(route.path)) {
+    return false;
+  }
+  return path.size() == route.path.size() || (route.subtree && path[route.path.size()] == '/');
+}
+
 bool allows(const Route& route, std::string_view method) {
   return route.method == Method::Post ? method == "POST" : method == "GET" || method == "HEAD";
 }
@@ -63,7 +70,7 @@ void give_back(std::string& buffer) {
 
 Reply run_handler(const BlockingWork& work, const base::Logger& log) {
   return guarded(*work.route, log, [&work] {
-    return work.route->handler(Request{work.query, work.body});
+    return work.route->handler(Request{work.query, work.body, work.path});
   });
 }
 
@@ -103,7 +110,7 @@ void Conversation::keep(std::string_view rest, bool kept_before) {
 }
 
 void Conversation::advance(std::string_view& text, std::string& out) {
-  bool goes_on = stage_ != Stage::Waiting && stage_ != Stage::Over;
+  bool goes_on = stage_ != Stage::Waiting && stage_ != Stage::Streaming && stage_ != Stage::Over;
   paused_ = false;
   while (goes_on) {
     if (out.size() > kLongOutput) {
@@ -158,6 +165,7 @@ bool Conversation::begin_request(const RequestHead& head, std::string& out) {
   const bool takes_body = route->method == Method::Post;
   pending_.frame.stays_open = head.keeps_alive && (takes_body || !head.has_body());
   set_line(pending_.line, head);
+  pending_.path.assign(head.path);
   pending_.query.assign(head.query);
   pending_.chunked = takes_body && !head.transfer_encoding.empty();
   pending_.length = takes_body ? head.content_length.value_or(0) : 0;
@@ -172,7 +180,7 @@ bool Conversation::begin_request(const RequestHead& head, std::string& out) {
 const Route* Conversation::find_route(std::string_view path) const noexcept {
   const Routes& routes = service_.routes;
   const auto found = std::find_if(routes.begin(), routes.end(),
-                                  [path](const Route& route) { return route.path == path; });
+                                  [path](const Route& route) { return matches(route, path); });
   return found == routes.end() ? nullptr : &*found;
 }
 
@@ -186,6 +194,9 @@ std::optional<Reply> Conversation::refusal(const RequestHead& head, const Route*
   }
   if (head.expects_other) {
     return text_reply(417, "cannot meet that expectation");
+  }
+  if (auto refused = route->guard ? route->guard(head) : std::nullopt) {
+    return refused;
   }
   if (route->method == Method::Get) {
     return std::nullopt;
@@ -251,8 +262,11 @@ bool Conversation::take_chunks(std::string_view& text, std::string& out) {
 
 void Conversation::run(std::string_view body, std::string& out) {
   const Route& route = *pending_.route;
-  const Request request{pending_.query, body};
+  const Request request{pending_.query, body, pending_.path};
   head_read_ = false;
+  if (route.stream) {
+    return begin_stream(out);
+  }
   if (!route.may_block) {
     reply(guarded(route, service_.log, [&] { return route.handler(request); }), out);
     return;
@@ -269,7 +283,12 @@ void Conversation::run(std::string_view body, std::string& out) {
 }
 
 BlockingWork Conversation::take_work() noexcept {
-  return {pending_.route, std::exchange(pending_.query, {}), std::exchange(body_, {})};
+  return {pending_.route, std::exchange(pending_.path, {}), std::exchange(pending_.query, {}),
+          std::exchange(body_, {})};
+}
+
+const std::shared_ptr<Broadcast>& Conversation::stream() const noexcept {
+  return pending_.route->stream;
 }
 
 void Conversation::answer(Reply text, std::string& out) {
@@ -288,6 +307,14 @@ void Conversation::reply(Reply reply, std::string& out) {
   pending_.frame.stays_open = pending_.frame.stays_open && !service_.draining;
   engine_.answer(pending_.line, std::move(reply), pending_.frame, out);
   finish_reply();
+}
+
+void Conversation::begin_stream(std::string& out) {
+  const bool head_only = pending_.frame.head_only;
+  append_stream_head(out, pending_.route->stream_headers);
+  pending_.frame.stays_open = false;
+  finish_reply();
+  stage_ = head_only ? Stage::Over : Stage::Streaming;
 }
 
 void Conversation::finish_reply() {

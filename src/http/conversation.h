@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct Service {
 /// A request for a handler that may block: has all that it needs.
 struct BlockingWork {
   const Route* route = nullptr;
+  std::string path;
   std::string query;
   std::string body;
 };
@@ -48,11 +50,12 @@ struct BlockingWork {
 class Conversation {
  public:
   enum class Stage {
-    Idle,     // Between requests.
-    Head,     // A part of a head has come.
-    Body,     // A part of a body is missing.
-    Waiting,  // For answer().
-    Over,     // The last reply has been written: close when it has been sent.
+    Idle,       // Between requests.
+    Head,       // A part of a head has come.
+    Body,       // A part of a body is missing.
+    Waiting,    // For answer().
+    Streaming,  // The head of a stream has been written; what follows is the caller's to send.
+    Over,       // The last reply has been written: close when it has been sent.
   };
 
   /// Neither is owned; both outlive this.
@@ -66,7 +69,7 @@ class Conversation {
   /// True if there is input left that take() has not looked at yet, because `out` was long enough.
   [[nodiscard]] bool paused() const noexcept { return paused_; }
 
-  /// Appends to `out` what is to be sent. Not while Waiting.
+  /// Appends to `out` what is to be sent. Not while Waiting or Streaming.
   void take(std::string_view bytes, std::string& out);
 
   /// Once, when it begins Waiting: what is to be answered.
@@ -74,6 +77,9 @@ class Conversation {
 
   /// The reply to that; then goes on with what has come in meanwhile.
   void answer(Reply reply, std::string& out);
+
+  /// While Streaming: what the client follows.
+  [[nodiscard]] const std::shared_ptr<Broadcast>& stream() const noexcept;
 
   /// The client did not finish its request in time.
   void time_out(std::string& out);
@@ -86,6 +92,7 @@ class Conversation {
     bool chunked = false;
     std::uint64_t length = 0;
     std::string line;  // The request line.
+    std::string path;
     std::string query;
   };
 
@@ -96,6 +103,7 @@ class Conversation {
   [[nodiscard]] bool take_chunks(std::string_view& text, std::string& out);
   void run(std::string_view body, std::string& out);
   void reply(Reply reply, std::string& out);
+  void begin_stream(std::string& out);
   void finish_reply();
   bool refuse(const Reply& reply, std::string& out);
   void keep(std::string_view rest, bool kept_before);

@@ -70,6 +70,9 @@ void Engine::write(httplib::Response& response) {
   response.status = reply_.status;
   response.body = std::move(reply_.body);
   response.set_header("Content-Type", reply_.content_type);
+  for (const auto& [name, value] : reply_.headers) {
+    response.set_header(name, value);
+  }
 }
 
 /// Headers that are ours to decide, in place of httplib's.

@@ -25,9 +25,9 @@ constexpr int kLooks = 16;
 constexpr std::uint64_t kWakeupTag = 0;
 constexpr std::uint64_t kListenerTag = 1;
 
-constexpr std::array<Phase, 8> kEvictable{Phase::Closing,   Phase::Handshake, Phase::Fresh,
-                                          Phase::FirstHead, Phase::Idle,      Phase::Head,
-                                          Phase::Body,      Phase::Reply};
+constexpr std::array<Phase, 9> kEvictable{Phase::Closing,   Phase::Handshake, Phase::Fresh,
+                                          Phase::FirstHead, Phase::Idle,      Phase::Streaming,
+                                          Phase::Head,      Phase::Body,      Phase::Reply};
 
 Connection* connection_of(const epoll_event& event) noexcept {
   return reinterpret_cast<Connection*>(event.data.u64);  // NOLINT(performance-no-int-to-ptr)
@@ -51,11 +51,11 @@ EventLoop::EventLoop(LoopShared& shared)
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kWakeupTag;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakeup_.fd(), &event);
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakeup_->fd(), &event);
 }
 
 bool EventLoop::ready() const noexcept {
-  return epoll_.get() >= 0 && wakeup_.fd() >= 0;
+  return epoll_.get() >= 0 && wakeup_->fd() >= 0;
 }
 
 void EventLoop::accept_with(int listener, std::function<void()> accept) {
@@ -114,6 +114,7 @@ void EventLoop::run() {
     run_runnable();
     if (woken_) {
       take_inbox();
+      feed_streams();
     }
     if (accept_ && (listener_ready_ || shared_.starved || shared_.stopping)) {
       accept_();
@@ -189,7 +190,7 @@ void EventLoop::run_runnable() {
 void EventLoop::take_inbox() {
   std::vector<base::FileDescriptor> newcomers;
   std::vector<Completion> completions;
-  wakeup_.clear();
+  wakeup_->clear();
   {
     const base::MutexLock lock(mutex_);
     newcomers.swap(newcomers_);
@@ -210,6 +211,21 @@ void EventLoop::take_inbox() {
   }
   if (eviction_requested_.exchange(false)) {
     static_cast<void>(evict_one());
+  }
+}
+
+void EventLoop::feed_streams() {
+  std::vector<Connection*> behind;
+  for (const auto& connection : lists_.of(Phase::Streaming)) {
+    if (connection->follower->has_news()) {
+      behind.push_back(connection.get());
+    }
+  }
+  for (Connection* connection : behind) {
+    guarded(*connection, [&] {
+      out_ = connection->follower->take();
+      send(*connection);
+    });
   }
 }
 
@@ -234,6 +250,7 @@ void EventLoop::close_for_stop() {
     return;
   }
   close_quiet(Phase::Idle);
+  close_quiet(Phase::Streaming);
   close_quiet(Phase::Closing);
   if (now_ >= shared_.stop_began + kNewcomerGrace) {
     close_quiet(Phase::Fresh);

@@ -69,7 +69,7 @@ class EventLoop {
 
   // From any thread.
 
-  void wake() noexcept { wakeup_.wake(); }
+  void wake() noexcept { wakeup_->wake(); }
 
   /// Serves this connection, which has been counted.
   void adopt(base::FileDescriptor socket) INJ_EXCLUDES(mutex_);
@@ -99,6 +99,7 @@ class EventLoop {
   // One turn.
   void await_events();
   void take_inbox() INJ_EXCLUDES(mutex_);
+  void feed_streams();
   void run_events();
   void run_runnable();
   void meet_deadlines();
@@ -119,6 +120,7 @@ class EventLoop {
   void send(Connection& connection);
   void settle(Connection& connection);
   void block(Connection& connection);
+  void follow(Connection& connection);
   void complete(const Completion& completion);
   void run_out_of_time(Connection& connection);
   void say_goodbye(Connection& connection);
@@ -135,7 +137,7 @@ class EventLoop {
   Engine engine_;
   const base::Logger& log_;
   base::FileDescriptor epoll_;
-  Wakeup wakeup_;
+  const std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
   int listener_ = -1;
   bool listener_watched_ = false;
   std::function<void()> accept_;

@@ -10,6 +10,9 @@
 namespace injector::http {
 namespace {
 
+// A comment, which clients skip; a client that is gone is found out by it.
+constexpr std::string_view kHeartbeat = ":\n\n";
+
 constexpr std::size_t kKeptOutput = std::size_t{256} << 10U;
 // A client that sends without end gets this many reads before others have their turn.
 constexpr int kReadsPerTurn = 16;
@@ -43,6 +46,7 @@ void EventLoop::attend(Connection& connection) {
     case Phase::Handshake:
       return shake_hands(connection);
     case Phase::Closing:
+    case Phase::Streaming:
       return connection.stream.discard_input() ? close(connection) : void();
     case Phase::Reply:
       return send_rest(connection);
@@ -172,6 +176,8 @@ void EventLoop::settle(Connection& connection) {
       return say_goodbye(connection);
     case Conversation::Stage::Waiting:
       return block(connection);
+    case Conversation::Stage::Streaming:
+      return follow(connection);
     case Conversation::Stage::Idle:
       phase = conversation.replies() == 0 ? Phase::Fresh : Phase::Idle;
       break;
@@ -203,6 +209,18 @@ void EventLoop::block(Connection& connection) {
   });
 }
 
+/// What the stream has for this client is sent from the next turn on.
+void EventLoop::follow(Connection& connection) {
+  if (!connection.follower) {
+    connection.follower.emplace(connection.conversation.stream(), wakeup_);
+  }
+  lists_.move(connection, Phase::Streaming, now_);
+  watch(connection, EPOLLIN);
+  if (connection.follower->has_news()) {
+    wake();
+  }
+}
+
 void EventLoop::complete(const Completion& completion) {
   Connection& connection = *completion.connection;
   if (connection.gone) {
@@ -227,6 +245,9 @@ void EventLoop::run_out_of_time(Connection& connection) {
     case Phase::Body:
       connection.conversation.time_out(out_);
       return send(connection);
+    case Phase::Streaming:
+      out_ = kHeartbeat;
+      return send(connection);
     case Phase::Closing:
     case Phase::Reply:
     case Phase::Busy:
@@ -247,6 +268,7 @@ void EventLoop::close(Connection& connection) {
     return;
   }
   connection.stream.close();
+  connection.follower.reset();
   lists_.move(connection, Phase::Dead, now_);
   if (connection.runnable) {
     runnable_.erase(std::find(runnable_.begin(), runnable_.end(), &connection));
@@ -299,6 +321,8 @@ base::Duration EventLoop::limit_of(Phase phase) const noexcept {
       return limits.body;
     case Phase::Reply:
       return limits.reply;
+    case Phase::Streaming:
+      return limits.heartbeat;
     case Phase::Busy:
     case Phase::Dead:
       break;

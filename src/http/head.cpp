@@ -183,16 +183,29 @@ void read_expectation(std::string_view value, RequestHead& head) noexcept {
   head.expects_other = head.expects_other || !known;
 }
 
+void take_first(std::string_view name, std::string_view wanted, std::string_view value,
+                std::string_view& into) noexcept {
+  if (into.empty() && equal_ignoring_case(name, wanted)) {
+    into = value;
+  }
+}
+
 /// The fields of requests alone, and then the others. Null, or what is wrong.
 const char* read_request_field(std::string_view name, std::string_view value, RequestHead& head,
                                Seen& seen) noexcept {
   switch (name.size()) {
     case 4:
-      return equal_ignoring_case(name, "Host") && !once(seen.host) ? "more than one Host" : nullptr;
+      if (equal_ignoring_case(name, "Host")) {
+        head.host = value;
+        return once(seen.host) ? nullptr : "more than one Host";
+      }
+      return nullptr;
     case 6:
       if (equal_ignoring_case(name, "Expect")) {
         read_expectation(value, head);
       }
+      take_first(name, "Origin", value, head.origin);
+      take_first(name, "Cookie", value, head.cookie);
       return nullptr;
     case 12:
       if (equal_ignoring_case(name, "Content-Type")) {
@@ -200,6 +213,12 @@ const char* read_request_field(std::string_view name, std::string_view value, Re
         return once(seen.type) ? nullptr : "more than one Content-Type";
       }
       return nullptr;
+    case 13:
+      take_first(name, "Authorization", value, head.authorization);
+      return nullptr;
+    case 14:
+      take_first(name, "Sec-Fetch-Site", value, head.fetch_site);
+      return read_framing_field(name, value, head, seen);
     case 16:
       if (equal_ignoring_case(name, "Content-Encoding")) {
         head.content_encoding = value;

@@ -36,6 +36,13 @@ struct RequestHead : Framing {
   std::string_view content_type;
   std::string_view content_encoding;
 
+  // For guards; the first of each, empty where there is none.
+  std::string_view host;
+  std::string_view origin;
+  std::string_view fetch_site;  // Sec-Fetch-Site
+  std::string_view authorization;
+  std::string_view cookie;
+
   /// True if bytes of a body follow.
   [[nodiscard]] bool has_body() const noexcept {
     return !transfer_encoding.empty() || content_length.value_or(0) > 0;

@@ -17,8 +17,9 @@ struct ServerLimits {
   base::Duration head = std::chrono::seconds(10);  // From a request's first byte to its blank line.
   base::Duration body = std::chrono::seconds(30);
   base::Duration reply = std::chrono::seconds(30);
-  base::Duration idle = std::chrono::seconds(120);  // The API server closes its own after 90 s.
-  base::Duration linger = std::chrono::seconds(2);  // For the client to close after we did.
+  base::Duration idle = std::chrono::seconds(120);      // The API server closes its own after 90 s.
+  base::Duration heartbeat = std::chrono::seconds(15);  // On a stream that is silent.
+  base::Duration linger = std::chrono::seconds(2);      // For the client to close after we did.
   std::size_t head_bytes = std::size_t{64} << 10U;
   std::size_t body_bytes = std::size_t{8} << 20U;
   /// Of all bodies together, not counting the first 32 KiB of each. A body that does not fit is
@@ -31,7 +32,7 @@ struct ServerOptions {
   std::string listen = ":8443";  // host:port; no host: every address; port 0: any free one.
   std::size_t max_connections = 1024;
   std::size_t threads = 0;            // Event loops; 0: one for each CPU this process may use.
-  std::size_t blocking_threads = 64;  // For handlers that may block, at the most.
+  std::size_t blocking_threads = 64;  // For handlers that may block, at most.
   ServerLimits limits{};
 };
 

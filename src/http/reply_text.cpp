@@ -13,7 +13,8 @@ struct Status {
   std::string_view phrase;
 };
 
-constexpr std::array<Status, 19> kStatuses{{{200, "OK"},
+constexpr std::array<Status, 20> kStatuses{{{200, "OK"},
+                                            {303, "See Other"},
                                             {400, "Bad Request"},
                                             {401, "Unauthorized"},
                                             {403, "Forbidden"},
@@ -39,6 +40,12 @@ void append_number(std::string& out, std::size_t number) {
   out.append(digits.data(), end);
 }
 
+void append_headers(std::string& out, const Headers& headers) {
+  for (const auto& [name, value] : headers) {
+    out.append("\r\n").append(name).append(": ").append(value);
+  }
+}
+
 }  // namespace
 
 Reply text_reply(int status, std::string text) {
@@ -62,6 +69,7 @@ void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame)
   out.append(" ").append(reason_phrase(reply.status));
   out.append("\r\nContent-Type: ").append(reply.content_type).append("\r\nContent-Length: ");
   append_number(out, reply.body.size());
+  append_headers(out, reply.headers);
   if (!frame.allow.empty()) {
     out.append("\r\nAllow: ").append(frame.allow);
   }
@@ -77,6 +85,12 @@ void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame)
   if (!frame.head_only) {
     out += reply.body;
   }
+}
+
+void append_stream_head(std::string& out, const Headers& headers) {
+  out += "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close";
+  append_headers(out, headers);
+  out += "\r\n\r\n";
 }
 
 std::string closing_reply(int status, std::string text) {

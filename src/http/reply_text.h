@@ -23,6 +23,9 @@ struct ReplyFrame {
 /// For requests that are refused; the others' replies are written by http/engine.
 void append_reply(std::string& out, const Reply& reply, const ReplyFrame& frame);
 
+/// The head of a stream of server-sent events, which ends with the connection.
+void append_stream_head(std::string& out, const Headers& headers);
+
 /// A whole reply after which the connection is closed.
 [[nodiscard]] std::string closing_reply(int status, std::string text);
 

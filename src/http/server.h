@@ -9,6 +9,9 @@
 // - Event loops, one for each CPU by default. Each has its own connections, reads and answers what
 //   they send, and waits for none of them; handshakes, slow clients and idle connections cost no
 //   thread. The first one also accepts.
+// - A route with a stream (http::Route::stream) sends what is published, for as long as the client
+//   listens. Such connections cost no thread, and go before those with a request under way where
+//   room is needed.
 // - Handlers that may block (http::Route::may_block) run on threads that come and go with the need.
 //
 // Limits

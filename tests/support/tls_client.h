@@ -133,6 +133,19 @@ class TlsClient {
     return !fill() && !timed_out_;
   }
 
+  /// What comes up to the end of `mark`; nothing if the connection ends before.
+  std::optional<std::string> receive_until(std::string_view mark) {
+    std::size_t at = 0;
+    while ((at = in_.find(mark)) == std::string::npos) {
+      if (!fill()) {
+        return std::nullopt;
+      }
+    }
+    std::string text = in_.substr(0, at + mark.size());
+    in_.erase(0, text.size());
+    return text;
+  }
+
   /// Everything until the server closes.
   std::string receive_all() {
     while (fill()) {
