@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "cluster": {"base", "core", "patch", "template", "runtime", "kube", "tls"},
     "controller": {"base", "core", "patch", "template", "runtime", "kube", "cluster"},
     "cli": {"base", "core", "yaml", "template", "patch", "tls", "kube", "cluster"},
+    "dashboard": {"base", "core", "yaml", "template", "patch", "http", "runtime", "kube", "cluster", "cli"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE)
 MAY_INCLUDE["examples"] = {"base", "runtime", "kube"}

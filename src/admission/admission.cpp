@@ -169,6 +169,9 @@ HttpReply Admission::finish(const AdmissionRequest& request, const Decision& dec
   metrics_.count({request.name_space, decision.outcome, decision.reason, seconds});
   log(request, decision, seconds);
   tell_owner(request, decision);
+  if (inputs_.observe) {
+    inputs_.observe(request, decision);
+  }
   return reply;
 }
 

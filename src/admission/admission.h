@@ -45,13 +45,17 @@ using NamespacePeek =
 /// ReplicaSet does not show its author what the API server answers. Must not block.
 using OwnerNotice = std::function<void(const AdmissionRequest&, const core::Decision&)>;
 
+/// Hears of every decision. Must not block.
+using DecisionNotice = std::function<void(const AdmissionRequest&, const core::Decision&)>;
+
 /// What an answer depends on besides the request.
 struct AdmissionInputs {
   const templates::TemplateStore& templates;  // Not owned; outlives the Admission.
   core::Policy policy = {};
   NamespaceLookup namespaces = {};  // May be empty,
   OwnerNotice tell_owner = {};      // as may this
-  NamespacePeek peek = {};          // and this.
+  NamespacePeek peek = {};          // and this,
+  DecisionNotice observe = {};      // and this.
 };
 
 class Admission {

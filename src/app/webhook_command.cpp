@@ -29,6 +29,8 @@
 #include "runtime/process_context.h"
 #include "template/store.h"
 
+#include "dashboard/routes.h"
+
 namespace injector::app {
 namespace {
 
@@ -83,6 +85,14 @@ void add_checks(http::Health& health, const templates::TemplateStore& templates,
     health.add_readiness_check("managed certificates", [&keeper] { return keeper.ready(); });
     health.add_note("managed certificates update", [&keeper] { return keeper.status(); });
   }
+}
+
+// A Pod without a name yet goes by the prefix of the name it will get.
+const std::string& name_of(const admission::AdmissionRequest& request) {
+  if (!request.name.empty() || !request.pod) {
+    return request.name;
+  }
+  return request.pod->name.empty() ? request.pod->generate_name : request.pod->name;
 }
 
 runtime::ObjectReference owner_of(const admission::AdmissionRequest& request) {
@@ -229,10 +239,63 @@ class WebhookProcess {
     };
   }
 
+  // The page is for whoever tries things out, on this machine.
+  [[nodiscard]] bool serves_page() const {
+    return flags_.standalone && dashboard::is_loopback(admin_listen());
+  }
+
+  [[nodiscard]] std::string admin_listen() const {
+    return admin_address(flags_.admin_listen, flags_.standalone);
+  }
+
+  [[nodiscard]] admission::DecisionNotice decision_notice() {
+    if (!serves_page()) {
+      return {};
+    }
+    return [this](const admission::AdmissionRequest& request, const core::Decision& decision) {
+      const std::string owner = request.pod ? to_string(request.pod->owner) : "";
+      live_feed_.add_decision({request.name_space, name_of(request), owner}, decision,
+                              std::chrono::system_clock::now());
+    };
+  }
+
+  [[nodiscard]] base::Json template_list() const {
+    const auto current = templates_.current();
+    const auto failure = templates_.failure();
+    base::Json one = base::Json::object();
+    one["name"] = "envoy";
+    one["source"] = flags_.config.empty() ? "built-in template" : "file " + flags_.config;
+    one["hash"] = current ? current->hash : "";
+    one["accepted"] = !failure.has_value();
+    one["note"] = failure ? failure->message : templates_.remark();
+    return base::Json::array({std::move(one)});
+  }
+
+  [[nodiscard]] http::Routes admin_routes(const http::Server& server) {
+    http::Routes routes = http::admin_routes(health_, collectables(server), version_json());
+    if (serves_page()) {
+      dashboard::PageSources sources;
+      sources.version = INJ_VERSION;
+      sources.context = [this] {
+        const auto current = templates_.current();
+        return cli::DecisionContext{
+            current ? *current : core::Template(), flags_.core_policy(), {}};
+      };
+      sources.templates = [this] { return template_list(); };
+      sources.events = live_feed_.broadcast();
+      for (http::Route& route :
+           dashboard::page_routes(std::make_shared<dashboard::Access>(dashboard::AccessOptions()),
+                                  std::move(sources))) {
+        routes.push_back(std::move(route));
+      }
+    }
+    return routes;
+  }
+
   int serve() {
-    const admission::Admission admission(
-        {templates_, flags_.core_policy(), namespace_lookup(), owner_notice(), namespace_peek()},
-        admission_metrics_, log_);
+    const admission::Admission admission({templates_, flags_.core_policy(), namespace_lookup(),
+                                          owner_notice(), namespace_peek(), decision_notice()},
+                                         admission_metrics_, log_);
     const admission::Validation validation(
         {sources_.template_name.name_space, sources_.template_name.name}, flags_.template_options,
         *registry_, log_);
@@ -243,11 +306,8 @@ class WebhookProcess {
                             [&](std::string_view body) { return validation.answer(body); }),
                         &certificate_.get(), log_);
     add_checks(health_, templates_, certificate_);
-    http::Server admin({.name = "admin",
-                        .listen = admin_address(flags_.admin_listen, flags_.standalone),
-                        .threads = 1},
-                       http::admin_routes(health_, collectables(server), version_json()), nullptr,
-                       log_);
+    http::Server admin({.name = "admin", .listen = admin_listen(), .threads = 1},
+                       admin_routes(server), nullptr, log_);
     if (auto started = admin.start(); !started) {
       return fail(started.error());
     }
@@ -255,6 +315,10 @@ class WebhookProcess {
       return fail(started.error());
     }
     log_.info("serving", {{"port", server.port()}, {"admin_port", admin.port()}});
+    if (serves_page()) {
+      log_.info("the page to look at",
+                {{"address", dashboard::page_address(admin_listen(), admin.port())}});
+    }
     wait_for_stop();
     drain(server);
     admin.stop(1s);
@@ -339,6 +403,7 @@ class WebhookProcess {
   std::shared_ptr<prometheus::Registry> registry_;
   admission::AdmissionMetrics admission_metrics_;
   http::Health health_;
+  dashboard::LiveFeed live_feed_;
   runtime::ProcessContext process_context_;
   std::unique_ptr<cluster::TemplateFile> template_file_;
   ClusterSources sources_;

@@ -78,15 +78,14 @@ void look_up_namespaces(const std::vector<Json>& objects, const NamespaceLookup&
 Explained explain_all(const std::vector<Json>& objects, const DecisionContext& context) {
   Explained explained;
   for (const Json& object : objects) {
-    auto decided = decide_object(object, context);
-    if (!decided) {
+    auto decision = explain_object(object, context);
+    if (!decision) {
       explained.failures.push_back(
-          base::annotate(std::move(decided).error(), object_title(object)).message);
+          base::annotate(std::move(decision).error(), object_title(object)).message);
       continue;
     }
     explained.rows.push_back(
-        {object_title(object), namespace_name(object),
-         decided.value() ? std::move(decided.value()->decision) : not_a_pod()});
+        {object_title(object), namespace_name(object), std::move(decision).value()});
   }
   return explained;
 }
@@ -174,6 +173,11 @@ void write_explained(const Explained& explained, const ExplainOptions& options, 
 }
 
 }  // namespace
+
+base::Result<core::Decision> explain_object(const Json& object, const DecisionContext& context) {
+  INJ_ASSIGN(auto decided, decide_object(object, context));
+  return decided ? std::move(decided->decision) : not_a_pod();
+}
 
 std::string detail_of(const core::Decision& decision) {
   if (decision.outcome == core::Outcome::Inject) {

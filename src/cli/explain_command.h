@@ -38,6 +38,10 @@ struct ExplainOptions {
 [[nodiscard]] base::Result<std::map<std::string, core::MetaFacts>> read_namespaces(
     const std::vector<std::string>& files, const Streams& streams);
 
+/// The decision for one object; reason NotAPod where there is no Pod in it.
+[[nodiscard]] base::Result<core::Decision> explain_object(const base::Json& object,
+                                                          const DecisionContext& context);
+
 /// "adds envoy (by pod annotation)"; else the decision's own sentence.
 [[nodiscard]] std::string detail_of(const core::Decision& decision);
 

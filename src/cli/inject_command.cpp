@@ -91,31 +91,6 @@ base::Result<ObjectChange> replace_sidecar(const Json& object, const core::Statu
   return change;
 }
 
-base::Result<ObjectChange> inject_object(const Json& object, const DecisionContext& context,
-                                         Outdated outdated) {
-  INJ_ASSIGN(auto result, decide_object(object, context));
-  if (!result) {
-    return ObjectChange();
-  }
-  const DecidedObject& decided = *result;
-  const auto old = outdated_status(object, decided, context);
-  if (old && outdated == Outdated::Replace) {
-    return replace_sidecar(object, *old, context, decided.path);
-  }
-  ObjectChange change = change_by(decided);
-  if (old) {
-    change.report +=
-        fmt::format(": the sidecar came from another template ({}, now {}); --update replaces it",
-                    old->template_hash, context.tpl.hash);
-  }
-  if (decided.decision.outcome == Outcome::Inject) {
-    change.after = injected(object, decided);
-    change.json_patch =
-        core::json_patch(decided.facts, decided.decision.plan, decided.path.pointer);
-  }
-  return change;
-}
-
 std::string names_of(const core::Status& status) {
   std::string names;
   for (const auto* list : {&status.containers, &status.init_containers}) {
@@ -148,6 +123,31 @@ base::Result<ObjectChange> uninject_object(const Json& object, const core::Polic
 }
 
 }  // namespace
+
+base::Result<ObjectChange> inject_object(const Json& object, const DecisionContext& context,
+                                         Outdated outdated) {
+  INJ_ASSIGN(auto result, decide_object(object, context));
+  if (!result) {
+    return ObjectChange();
+  }
+  const DecidedObject& decided = *result;
+  const auto old = outdated_status(object, decided, context);
+  if (old && outdated == Outdated::Replace) {
+    return replace_sidecar(object, *old, context, decided.path);
+  }
+  ObjectChange change = change_by(decided);
+  if (old) {
+    change.report +=
+        fmt::format(": the sidecar came from another template ({}, now {}); --update replaces it",
+                    old->template_hash, context.tpl.hash);
+  }
+  if (decided.decision.outcome == Outcome::Inject) {
+    change.after = injected(object, decided);
+    change.json_patch =
+        core::json_patch(decided.facts, decided.decision.plan, decided.path.pointer);
+  }
+  return change;
+}
 
 int run_inject(const RewriteOptions& options, const DecisionContext& context,
                const Streams& streams, Outdated outdated) {

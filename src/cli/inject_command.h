@@ -11,6 +11,11 @@ namespace injector::cli {
 /// What to do with a sidecar that another template gave.
 enum class Outdated { Keep, Replace };
 
+/// What becomes of one object.
+[[nodiscard]] base::Result<ObjectChange> inject_object(const base::Json& object,
+                                                       const DecisionContext& context,
+                                                       Outdated outdated = Outdated::Keep);
+
 [[nodiscard]] int run_inject(const RewriteOptions& options, const DecisionContext& context,
                              const Streams& streams, Outdated outdated = Outdated::Keep);
 
