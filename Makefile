@@ -63,6 +63,7 @@ test:
 	@tools/get-promtool >/dev/null || [ $$? = 77 ]
 	@kubectl=$$(tools/get-kubectl) || [ $$? = 77 ] && \
 	  bin=$$(tools/get-apiserver) || [ $$? = 77 ] && \
+	  { tools/install-packages browser || echo "the page is not tested in a browser" >&2; } && \
 	  INJ_KUBECTL_BIN="$$kubectl" INJ_APISERVER_BIN="$$bin" ctest --preset dev -j $(JOBS)
 
 unit:

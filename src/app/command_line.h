@@ -76,6 +76,7 @@ void add_controller_command(CLI::App& app, Chosen& chosen);  // controller
 void add_webhook_command(CLI::App& app, Chosen& chosen);     // webhook
 void add_status_command(CLI::App& app, Chosen& chosen);      // status
 void add_check_command(CLI::App& app, Chosen& chosen);       // check
+void add_dashboard_command(CLI::App& app, Chosen& chosen);   // dashboard
 void add_certs_command(CLI::App& app, Chosen& chosen);       // certs
 void add_completion_command(CLI::App& app, Chosen& chosen);  // completion
 

@@ -39,6 +39,7 @@ void add_commands(CLI::App& application, app::Chosen& chosen) {
   app::add_controller_command(application, chosen);
   app::add_status_command(application, chosen);
   app::add_check_command(application, chosen);
+  app::add_dashboard_command(application, chosen);
   app::add_certs_command(application, chosen);
   app::add_completion_command(application, chosen);
   add_version_command(application, chosen);

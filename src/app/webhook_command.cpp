@@ -314,11 +314,11 @@ class WebhookProcess {
     if (auto started = server.start(); !started) {
       return fail(started.error());
     }
-    log_.info("serving", {{"port", server.port()}, {"admin_port", admin.port()}});
     if (serves_page()) {
       log_.info("the page to look at",
                 {{"address", dashboard::page_address(admin_listen(), admin.port())}});
     }
+    log_.info("serving", {{"port", server.port()}, {"admin_port", admin.port()}});
     wait_for_stop();
     drain(server);
     admin.stop(1s);

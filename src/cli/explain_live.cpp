@@ -131,24 +131,6 @@ std::string advice_for(const LiveReport& report, const Registration& registratio
   return {};
 }
 
-Json as_json(const LiveReport& report) {
-  Json object = Json::object();
-  object["object"] = report.title;
-  object["namespace"] = report.name_space;
-  object.update(decision_json(report.decision));
-  Json webhooks = Json::array();
-  for (const auto& [title, verdict] : report.calls) {
-    webhooks.push_back(
-        Json({{"webhook", title}, {"called", to_string(verdict.called)}, {"why", verdict.why}}));
-  }
-  object["webhooks"] = std::move(webhooks);
-  object["state"] = to_string(report.state);
-  object["stored"] = report.stored;
-  object["notes"] = report.notes;
-  object["advice"] = report.advice;
-  return object;
-}
-
 void write_report(const LiveReport& report, std::ostream& out) {
   out << fmt::format("{} in namespace {}\n", report.title, report.name_space);
   out << fmt::format("  if made now:  {}: {} ({})\n", to_string(report.decision.outcome),
@@ -193,6 +175,24 @@ void write_table(const std::vector<LiveReport>& reports, const ListView& view, s
 }
 
 }  // namespace
+
+Json live_report_json(const LiveReport& report) {
+  Json object = Json::object();
+  object["object"] = report.title;
+  object["namespace"] = report.name_space;
+  object.update(decision_json(report.decision));
+  Json webhooks = Json::array();
+  for (const auto& [title, verdict] : report.calls) {
+    webhooks.push_back(
+        Json({{"webhook", title}, {"called", to_string(verdict.called)}, {"why", verdict.why}}));
+  }
+  object["webhooks"] = std::move(webhooks);
+  object["state"] = to_string(report.state);
+  object["stored"] = report.stored;
+  object["notes"] = report.notes;
+  object["advice"] = report.advice;
+  return object;
+}
 
 base::Result<LiveReport> explain_live(const LiveObject& live, const Registration& registration,
                                       const DecisionContext& context) {
@@ -242,7 +242,7 @@ void write_live_reports(const std::vector<LiveReport>& reports,
   document["template"] = template_source;
   document["objects"] = Json::array();
   for (const LiveReport& report : reports) {
-    document["objects"].push_back(as_json(report));
+    document["objects"].push_back(live_report_json(report));
   }
   document["failures"] = failures;
   write_document(document, view.output, out);

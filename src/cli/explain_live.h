@@ -56,6 +56,9 @@ struct LiveReport {
                                                     const Registration& registration,
                                                     const DecisionContext& context);
 
+/// What `-o json` says of one.
+[[nodiscard]] base::Json live_report_json(const LiveReport& report);
+
 /// All reports, below the line that names the template: at length, or with -o wide a line for each.
 void write_live_reports(const std::vector<LiveReport>& reports,
                         const std::vector<std::string>& failures,
