@@ -24,9 +24,9 @@ enum class Mode {
 
 /// What the user asks for.
 struct ModeRequest {
-  std::string mode = "auto";           // Or a Mode's name.
-  std::vector<std::string> resources;  // For Workloads: "deployments", "argoproj.io/rollouts".
-  std::string webhook_configuration;   // Where it exists, auto means Repair.
+  std::string mode = "auto";             // Or a Mode's name.
+  std::vector<std::string> resources{};  // For Workloads: "deployments", "argoproj.io/rollouts".
+  std::string webhook_configuration{};   // Where it exists, auto means Repair.
   bool leader_elect = false;
   bool dry_run = false;
   bool evicts = false;  // In Repair.
