@@ -9,7 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
-#include "base/file_watch.h"
+#include "base/files.h"
 #include "tls/certificate.h"
 #include "tls/session.h"
 
