@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/base64.h"
+#include "base/files.h"
 #include "http/url.h"
 #include "kube/exec_credential.h"
-#include "kube/file.h"
 #include "kube/yaml.h"
 
 namespace injector::kube {
@@ -238,7 +238,7 @@ constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
 
 std::string authority_text(const tls::PemSource& source) {
   const Result<std::string> text =
-      source.file.empty() ? Result<std::string>(source.data) : read_file(source.file);
+      source.file.empty() ? Result<std::string>(source.data) : base::read_file(source.file);
   return text ? text.value() : "";  // A missing file is reported where TLS needs it.
 }
 
@@ -512,7 +512,7 @@ std::vector<std::string> default_files(const Environment& environment) {
 Result<Kubeconfig> merge_files(const std::vector<std::string>& files, bool may_be_missing) {
   Kubeconfig merged;
   for (const std::string& file : files) {
-    const Result<std::string> text = read_file(file);
+    const Result<std::string> text = base::read_file(file);
     if (!text && may_be_missing && text.error().code == ErrorCode::NotFound) {
       continue;
     }
@@ -537,7 +537,7 @@ std::string in_cluster_namespace(const Environment& environment) {
   if (!given.empty()) {
     return given;
   }
-  const Result<std::string> text = read_file(environment.service_account_dir + "/namespace");
+  const Result<std::string> text = base::read_file(environment.service_account_dir + "/namespace");
   std::string name_space = text ? text.value() : "";
   name_space.erase(name_space.find_last_not_of(" \t\r\n") + 1);
   return name_space.empty() ? "default" : name_space;

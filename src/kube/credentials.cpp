@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/files.h"
 #include "base/mutex.h"
 #include "kube/exec_credential.h"
-#include "kube/file.h"
 #include "kube/process.h"
 
 namespace injector::kube {
@@ -55,7 +55,7 @@ class TokenFile final : public CredentialSource {
     if (read_at_ && now - *read_at_ < kTokenAge) {
       return credential_;
     }
-    const Result<std::string> text = read_file(path_);
+    const Result<std::string> text = base::read_file(path_);
     const std::string token = text ? trimmed(text.value()) : "";
     if (token.empty() && credential_.authorization.empty()) {
       return text ? base::invalid("token file " + path_ + " is empty")
