@@ -1,5 +1,6 @@
 #include "admission/admission.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <new>
@@ -42,13 +43,25 @@ Decision left_alone(Reason reason, std::string detail) {
   return decision;
 }
 
-AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision,
-                              const core::Template& tpl) {
+// "sha256:..." of the default template alone, else "envoy=sha256:... otel=sha256:...".
+std::string versions_of(const core::Plan& plan) {
+  if (plan.templates.size() == 1 && plan.templates.front()->name == core::kDefaultTemplate) {
+    return plan.templates.front()->hash;
+  }
+  std::string text;
+  for (const auto& tpl : plan.templates) {
+    text += text.empty() ? "" : " ";
+    text += tpl->name + "=" + tpl->hash;
+  }
+  return text;
+}
+
+AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision) {
   AdmissionResponse response;
   response.audit_annotations.reserve(2);
   response.audit_annotations.emplace_back("reason", to_string(decision.reason));
-  if (!tpl.hash.empty()) {
-    response.audit_annotations.emplace_back("template", tpl.hash);
+  if (!decision.plan.templates.empty()) {
+    response.audit_annotations.emplace_back("template", versions_of(decision.plan));
   }
   for (const core::Warning& warning : decision.warnings) {
     response.warnings.push_back(to_string(warning));
@@ -140,31 +153,31 @@ HttpReply Admission::answer_in_turn(std::string_view body) const {
 std::optional<HttpReply> Admission::answer_now(std::string_view body,
                                                const NamespacePeek& look_up) const {
   const auto start = SteadyTime::now();
-  // Whoever does not ask is skipped whatever the template; an empty one is enough to see it.
-  static const core::Template kNone;
+  // Whoever does not ask is skipped whatever the templates; none at all are enough to see it.
+  static const core::TemplateSet kNone;
   const auto current = inputs_.templates.current();
-  const core::Template& tpl = current ? *current : kNone;
-  const auto request = read_review(body, &tpl);
+  const core::TemplateSet& templates = current ? *current : kNone;
+  const auto request = read_review(body, &templates);
   if (!request) {
     return bad_request(request.error());
   }
   std::optional<NamespaceFacts> name_space = NamespaceFacts();
-  if (needs_namespace(request.value())) {
+  if (needs_namespace(request.value(), templates)) {
     name_space = look_up(request.value().name_space);
   }
   if (!name_space) {
     return std::nullopt;
   }
-  const Decision decision = decide(request.value(), name_space->get(), tpl);
-  if (!current && decision.outcome != Outcome::Skip) {
+  const Decision decision = decide(request.value(), name_space->get(), templates);
+  if (!current && decision.reason == Reason::UnknownTemplate) {
     return no_template(request.value());
   }
-  return finish(request.value(), decision, tpl, start);
+  return finish(request.value(), decision, start);
 }
 
 HttpReply Admission::finish(const AdmissionRequest& request, const Decision& decision,
-                            const core::Template& tpl, SteadyTime::time_point start) const {
-  HttpReply reply{200, write_review(request, response_to(request, decision, tpl))};
+                            SteadyTime::time_point start) const {
+  HttpReply reply{200, write_review(request, response_to(request, decision))};
   const double seconds = seconds_since(start);
   metrics_.count({request.name_space, decision.outcome, decision.reason, seconds});
   log(request, decision, seconds);
@@ -224,7 +237,7 @@ void Admission::tell_owner(const AdmissionRequest& request, const Decision& deci
 }
 
 Decision Admission::decide(const AdmissionRequest& request, const core::MetaFacts* name_space,
-                           const core::Template& tpl) const {
+                           const core::TemplateSet& templates) const {
   if (!request.is_pod()) {
     return left_alone(Reason::NotAPod, fmt::format("resource {}", base::echoed(request.resource)));
   }
@@ -238,20 +251,26 @@ Decision Admission::decide(const AdmissionRequest& request, const core::MetaFact
   if (!request.pod) {
     return left_alone(Reason::NotAPod, request.pod_problem);
   }
-  return core::inject(*request.pod, name_space, tpl, inputs_.policy);
+  return core::inject(*request.pod, name_space, templates, inputs_.policy);
 }
 
 // The Pod's own word comes first, and an injected Pod is left alone anyway: then the Namespace does
-// not matter, and nobody waits for it.
-bool Admission::needs_namespace(const AdmissionRequest& request) const {
+// not matter, and nobody waits for it, unless templates are chosen by Namespace.
+bool Admission::needs_namespace(const AdmissionRequest& request,
+                                const core::TemplateSet& templates) const {
   if (!inputs_.namespaces || !request.is_pod() || !request.is_create() || !request.pod) {
     return false;
   }
-  const bool own_word =
-      core::opt_in(*request.pod, nullptr, inputs_.policy).rule != core::Rule::Default;
-  const bool injected =
-      core::find(request.pod->annotations, inputs_.policy.status_key()) != nullptr;
-  return !own_word && !injected;
+  const auto& annotations = request.pod->annotations;
+  const bool injected = std::any_of(annotations.begin(), annotations.end(), [&](const auto& entry) {
+    return inputs_.policy.is_status_key(entry.first);
+  });
+  if (injected) {
+    return false;
+  }
+  const core::OptIn asked = core::opt_in(*request.pod, nullptr, inputs_.policy);
+  const bool own_word = asked.rule != core::Rule::Default;
+  return !own_word || (asked.answer == core::Answer::Yes && templates.selects_namespaces());
 }
 
 }  // namespace injector::admission

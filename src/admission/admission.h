@@ -80,13 +80,13 @@ class Admission {
   [[nodiscard]] std::optional<HttpReply> answer_now(std::string_view body,
                                                     const NamespacePeek& look_up) const;
   [[nodiscard]] HttpReply finish(const AdmissionRequest& request, const core::Decision& decision,
-                                 const core::Template& tpl,
                                  std::chrono::steady_clock::time_point start) const;
   [[nodiscard]] HttpReply bad_request(const base::Error& error) const;
   [[nodiscard]] core::Decision decide(const AdmissionRequest& request,
                                       const core::MetaFacts* name_space,
-                                      const core::Template& tpl) const;
-  [[nodiscard]] bool needs_namespace(const AdmissionRequest& request) const;
+                                      const core::TemplateSet& templates) const;
+  [[nodiscard]] bool needs_namespace(const AdmissionRequest& request,
+                                     const core::TemplateSet& templates) const;
   [[nodiscard]] HttpReply no_template(const AdmissionRequest& request) const;
   void log(const AdmissionRequest& request, const core::Decision& decision, double seconds) const;
 

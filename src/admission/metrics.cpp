@@ -94,7 +94,8 @@ AdmissionMetrics::AdmissionMetrics(prometheus::Registry& registry, ByNamespace b
   for (const Reason reason :
        {Reason::NotRequested, Reason::OptedOut, Reason::UnrecognizedValue,
         Reason::AlreadyInitialized, Reason::HostNetwork, Reason::WindowsPod, Reason::MirrorPod,
-        Reason::NotAPod, Reason::NotCreate, Reason::VolumeConflict}) {
+        Reason::NotAPod, Reason::NotCreate, Reason::VolumeConflict, Reason::UnknownTemplate,
+        Reason::TemplateConflict, Reason::OverrideNotAllowed, Reason::MissingValue}) {
     add(Outcome::Skip, reason);
   }
   if (by_namespace == ByNamespace::Yes) {
@@ -131,12 +132,16 @@ std::vector<prometheus::MetricFamily> TemplateMetrics::Collect() const {
   rejected.type = prometheus::MetricType::Gauge;
   rejected.metric = {gauge(templates_.failure() ? 1 : 0)};
   std::vector<prometheus::MetricFamily> families = {loads, rejected};
-  if (const auto tpl = templates_.current()) {
+  if (const auto templates = templates_.current()) {
     prometheus::MetricFamily info;
     info.name = "envoy_initializer_template_info";
-    info.help = "Always 1; the label is the hash of the template that serves.";
+    info.help = "Always 1; one for each template that serves, by name, namespace and hash.";
     info.type = prometheus::MetricType::Gauge;
-    info.metric = {value(1, {"hash", tpl->hash})};
+    for (const core::ServedTemplate& served : templates->templates()) {
+      info.metric.push_back(value(1, {"hash", served.tpl->hash}));
+      info.metric.back().label.push_back({"name", served.tpl->name});
+      info.metric.back().label.push_back({"namespace", served.name_space});
+    }
     families.push_back(info);
   }
   return families;

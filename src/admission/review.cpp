@@ -107,8 +107,8 @@ base::Result<ReviewVersion> version_of(TapeNode review) {
       fmt::format("apiVersion \"{}\" is neither {} nor {}", base::echoed(version), kV1, kV1Beta1));
 }
 
-void read_pod(TapeNode object, const core::Template* tpl, AdmissionRequest& request) {
-  auto facts = core::PodFactsGatherer<TapeNode>::gather(object, tpl);
+void read_pod(TapeNode object, const core::TemplateSet* templates, AdmissionRequest& request) {
+  auto facts = core::PodFactsGatherer<TapeNode>::gather(object, templates);
   if (!facts) {
     request.pod_problem = std::move(facts).error().message;
     return;
@@ -119,7 +119,7 @@ void read_pod(TapeNode object, const core::Template* tpl, AdmissionRequest& requ
   }
 }
 
-base::Result<AdmissionRequest> read_request(TapeNode review, const core::Template* tpl) {
+base::Result<AdmissionRequest> read_request(TapeNode review, const core::TemplateSet* templates) {
   const auto version = version_of(review);
   if (!version) {
     return version.error();
@@ -143,7 +143,7 @@ base::Result<AdmissionRequest> read_request(TapeNode review, const core::Templat
     return base::invalid("request.uid: missing");
   }
   if (request.is_pod() && request.is_create()) {
-    read_pod(body.member("object"), tpl, request);
+    read_pod(body.member("object"), templates, request);
   }
   if (request.is_config_map() && body.member("object").is_object()) {
     request.config_map = body.member("object").json();
@@ -152,12 +152,12 @@ base::Result<AdmissionRequest> read_request(TapeNode review, const core::Templat
 }
 
 base::Result<AdmissionRequest> read_with(dom::parser& parser, std::string_view body,
-                                         const core::Template* tpl) {
+                                         const core::TemplateSet* templates) {
   dom::element review;
   if (const auto error = parser.parse(body.data(), body.size()).get(review); error != 0) {
     return base::invalid(fmt::format("not JSON: {}", simdjson::error_message(error)));
   }
-  return read_request(TapeNode(review), tpl);
+  return read_request(TapeNode(review), templates);
 }
 
 void append_failure(std::string& text, const AdmissionResponse& response) {
@@ -198,15 +198,16 @@ void append_warnings(std::string& text, const AdmissionResponse& response) {
 
 }  // namespace
 
-base::Result<AdmissionRequest> read_review(std::string_view body, const core::Template* tpl) {
+base::Result<AdmissionRequest> read_review(std::string_view body,
+                                           const core::TemplateSet* templates) {
   // A parser keeps its buffers from call to call, several times the size of what it read: those of
   // ordinary reviews stay, one parser a thread, so that calls never share it.
   if (body.size() <= kOrdinarySize) {
     thread_local dom::parser parser;
-    return read_with(parser, body, tpl);
+    return read_with(parser, body, templates);
   }
   dom::parser parser;
-  return read_with(parser, body, tpl);
+  return read_with(parser, body, templates);
 }
 
 std::string write_review(const AdmissionRequest& request, const AdmissionResponse& response) {

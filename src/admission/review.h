@@ -54,9 +54,9 @@ struct AdmissionResponse {
 };
 
 /// InvalidInput says what is wrong with the review: "not JSON: ...", "request.uid: missing".
-/// With a template, the Pod's volumes are only those that matter to it.
-[[nodiscard]] base::Result<AdmissionRequest> read_review(std::string_view body,
-                                                         const core::Template* tpl = nullptr);
+/// With templates, of the Pod's volumes and containers only what matters to them is kept.
+[[nodiscard]] base::Result<AdmissionRequest> read_review(
+    std::string_view body, const core::TemplateSet* templates = nullptr);
 
 /// In the version that was asked in, the uid echoed. v1beta1 has no warnings, so they are left out.
 [[nodiscard]] std::string write_review(const AdmissionRequest& request,

@@ -32,10 +32,9 @@ std::string text_of(const TemplateProblem& problem) {
   return text + problem.message;
 }
 
-std::string message_of(const std::vector<TemplateProblem>& problems) {
-  std::string message =
-      fmt::format("the template in data.config cannot be used, {} problem{}:", problems.size(),
-                  problems.size() == 1 ? "" : "s");
+std::string message_of(std::string_view key, const std::vector<TemplateProblem>& problems) {
+  std::string message = fmt::format("the template in data.{} cannot be used, {} problem{}:", key,
+                                    problems.size(), problems.size() == 1 ? "" : "s");
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const std::string line = "\n  " + text_of(problems[i]);
     if (message.size() + line.size() > kMessageBytes) {
@@ -51,7 +50,7 @@ std::string message_of(const std::vector<TemplateProblem>& problems) {
 Validation::Validation(TemplateConfigMapName ours, templates::TemplateOptions options,
                        prometheus::Registry& metrics, base::Logger log)
     : ours_(std::move(ours)),
-      options_(options),
+      options_(std::move(options)),
       log_(std::move(log)),
       allowed_(family(metrics).Add({{"outcome", "allowed"}})),
       denied_(family(metrics).Add({{"outcome", "denied"}})),
@@ -87,14 +86,18 @@ AdmissionResponse Validation::judge(const AdmissionRequest& request) const {
   if (!concerns_us(request)) {
     return response;
   }
-  const auto report = templates::check_template_file(request.config_map, options_);
-  for (const TemplateProblem& warning : report.warnings) {
-    response.warnings.push_back(text_of(warning));
-  }
-  if (!report.value) {
-    response.allowed = false;
-    response.code = kUnprocessable;
-    response.message = message_of(report.problems);
+  for (const auto& report : templates::check_templates(request.config_map, options_)) {
+    for (const TemplateProblem& warning : report.warnings) {
+      response.warnings.push_back(text_of(warning));
+    }
+    if (!report.value) {
+      const std::string_view key =
+          report.name == core::kDefaultTemplate ? "config" : std::string_view(report.name);
+      response.allowed = false;
+      response.code = kUnprocessable;
+      response.message += response.message.empty() ? "" : "\n";
+      response.message += message_of(key, report.problems);
+    }
   }
   return response;
 }

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "app/flag_checks.h"
+#include "cli/cluster_template.h"
 #include "cli/failure.h"
 #include "cli/inputs.h"
+#include "core/native_sidecars.h"
 
 namespace injector::app {
 namespace {
@@ -51,33 +53,46 @@ void PolicyFlags::add_to(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--on-conflict", on_conflict,
-                  "What to do with a Pod that has another volume of the sidecar's name")
+                  "What to do with a Pod that asks and cannot have what it asks for")
       ->check(CLI::IsMember({"reject", "skip"}))
       ->capture_default_str();
 }
 
 core::Policy PolicyFlags::get() const {
   core::Policy result = policy;
+  result.read_overrides = templates::read_overrides;
   result.on_conflict = on_conflict == "skip" ? core::OnConflict::Skip : core::OnConflict::Reject;
   return result;
 }
 
 void TemplateFlags::add_to(CLI::App& command) {
   command.add_option("--config", config,
-                     "The template, or the ConfigMap that holds it [default: the built-in Envoy]");
+                     "Templates: files or directories, ConfigMaps and SidecarTemplates among them; "
+                     "may be repeated [default: the built-in Envoy]");
+  command
+      .add_option("--kube-version", kube_version,
+                  "The cluster's version: from 1.29 on, placement auto is native [default: native]")
+      ->check(kube_version_check());
   command.add_flag("--allow-unknown-fields", options.allow_unknown_fields,
                    "Let template fields through that this version does not know");
 }
 
-base::Result<core::Template> TemplateFlags::load() const {
-  if (config.empty()) {
-    return templates::default_template();
-  }
-  auto text = cli::read_input(config, std::cin);
-  if (!text) {
-    return base::annotate(std::move(text).error(), "load template");
-  }
-  return templates::parse_template(text.value(), config, options);
+core::NativeSidecars TemplateFlags::native() const {
+  return core::native_sidecars_of(kube_version).value_or(core::NativeSidecars::Yes);
+}
+
+base::Result<core::TemplateSet> TemplateFlags::load() const {
+  return config.empty() ? cli::builtin_templates(native())
+                        : cli::load_template_files(config, options, native(), std::cin);
+}
+
+CLI::Validator kube_version_check() {
+  return {[](std::string& text) {
+            return core::native_sidecars_of(text)
+                       ? std::string()
+                       : fmt::format("\"{}\" is not a version such as 1.29", text);
+          },
+          "VERSION"};
 }
 
 void LogFlags::add_to(CLI::App& command) {

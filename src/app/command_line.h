@@ -14,6 +14,8 @@
 #include "base/result.h"
 #include "cli/streams.h"
 #include "core/policy.h"
+#include "core/template_set.h"
+#include "template/files.h"
 #include "template/parser.h"
 
 namespace injector::app {
@@ -37,14 +39,21 @@ struct PolicyFlags {
 
 /// Where a command's template comes from, for commands without a cluster.
 struct TemplateFlags {
-  std::string config;
+  std::vector<std::string> config;
+  std::string kube_version;
   templates::TemplateOptions options;
 
   void add_to(CLI::App& command);
 
-  /// The file's template, or the built-in one.
-  [[nodiscard]] base::Result<core::Template> load() const;
+  /// Of --kube-version; native where it is not given.
+  [[nodiscard]] core::NativeSidecars native() const;
+
+  /// The files' templates, or the built-in one.
+  [[nodiscard]] base::Result<core::TemplateSet> load() const;
 };
+
+/// A flag's value such as 1.29.
+[[nodiscard]] CLI::Validator kube_version_check();
 
 struct LogFlags {
   std::string format = "text";

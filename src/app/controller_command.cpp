@@ -92,19 +92,6 @@ class LastResult {
   base::Result<void> result_ INJ_GUARDED_BY(mutex_);
 };
 
-base::Result<void> without_native_sidecars(const core::Template& tpl) {
-  for (const core::Piece& container : tpl.init_containers) {
-    if (base::text_of(base::find(container.value, "restartPolicy")) == "Always") {
-      return base::invalid(
-          fmt::format("initContainers: {}: restartPolicy: Always needs Kubernetes 1.29: this API "
-                      "server drops it, and the container would keep the Pod from ever starting; "
-                      "move it to containers",
-                      container.name));
-    }
-  }
-  return {};
-}
-
 class ControllerProcess {
  public:
   ControllerProcess(const ControllerFlags& flags, const base::Logger& log,
@@ -280,7 +267,7 @@ class ControllerProcess {
       return;
     }
     if (!task_.native_sidecars) {
-      templates_.require(without_native_sidecars);
+      templates_.set_native_sidecars(core::NativeSidecars::No);
     }
     kube::RestEventSink sink(*side_client_);
     runtime::EventRecorderOptions options;

@@ -59,7 +59,8 @@ void ControllerFlags::add_what(CLI::App& command) {
       ->check(CLI::IsMember({"auto", "initializer", "workloads", "repair"}))
       ->capture_default_str();
   auto* file = command.add_option(
-      "--config", config, "The template: a file, or the folder of a mounted ConfigMap; followed");
+      "--config", config,
+      "Templates: files, or the folder of a mounted ConfigMap; followed; may be repeated");
   command.add_option("--configmap", config_map, "The template: a ConfigMap, [NS/]NAME; followed")
       ->check(configmap_check())
       ->excludes(file);

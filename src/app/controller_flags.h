@@ -26,7 +26,7 @@ struct ControllerFlags {
   bool require_annotation = true;
   std::vector<std::string> repair{"report"};
   double evict_per_minute = 6;
-  std::string config;
+  std::vector<std::string> config;
   std::string config_map;
   std::vector<std::string> resources{"deployments", "statefulsets", "daemonsets", "cronjobs"};
   std::size_t workers = 2;

@@ -160,7 +160,7 @@ Json certificate_json(const cli::RegisteredWebhook& webhook) {
 Json template_json(const cli::FoundTemplate& found) {
   return Json({{"name", "envoy"},
                {"source", found.source},
-               {"hash", found.tpl.hash},
+               {"hash", found.templates.fingerprint()},
                {"accepted", found.note.find("cannot be used") == std::string::npos},
                {"note", found.note}});
 }
@@ -180,7 +180,7 @@ class Reader {
                                std::cin, stop));
     now.template_source = found.describe();
     now.templates.push_back(template_json(found));
-    now.tpl = std::move(found.tpl);
+    now.in_use = std::move(found.templates);
     now.cluster = describe_cluster(stop);
     now.registration = cli::find_registration(client_, flags_.webhook_configuration,
                                               std::chrono::system_clock::now(), stop);

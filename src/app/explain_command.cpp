@@ -6,6 +6,9 @@
 #include <iostream>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "app/cluster.h"
 #include "app/command_line.h"
 #include "app/flag_checks.h"
@@ -36,9 +39,12 @@ struct ExplainFlags {
 };
 
 base::Result<cli::FoundTemplate> template_of_files(const TemplateFlags& flags) {
-  INJ_ASSIGN(auto tpl, flags.load());
-  return cli::FoundTemplate{
-      std::move(tpl), flags.config.empty() ? "built-in template" : "file " + flags.config, {}};
+  INJ_ASSIGN(auto loaded, flags.load());
+  return cli::FoundTemplate{std::move(loaded),
+                            flags.config.empty()
+                                ? "built-in template"
+                                : fmt::format("file {}", fmt::join(flags.config, ", ")),
+                            {}};
 }
 
 int explain_files(const ExplainFlags& flags, kube::RestClient* client, cli::FoundTemplate found) {
@@ -58,7 +64,8 @@ int explain_files(const ExplainFlags& flags, kube::RestClient* client, cli::Foun
     };
   }
   return cli::run_explain(
-      options, {std::move(found.tpl), flags.policy.get(), std::move(namespaces).value()}, streams);
+      options, {std::move(found.templates), flags.policy.get(), std::move(namespaces).value()},
+      streams);
 }
 
 int run_with_cluster(const ExplainFlags& flags) {

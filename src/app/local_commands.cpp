@@ -87,9 +87,9 @@ struct DecisionFlags {
   }
 
  private:
-  [[nodiscard]] base::Result<core::Template> from_cluster() const {
+  [[nodiscard]] base::Result<core::TemplateSet> from_cluster() const {
     INJ_ASSIGN(auto client, cluster.connect(nullptr));
-    return cluster::fetch_template(*client, configmap, tpl.options);
+    return cluster::fetch_templates(*client, configmap, tpl.options, tpl.native());
   }
 };
 

@@ -21,6 +21,7 @@
 #include "cluster/fresh_namespaces.h"
 #include "cluster/template_config_map.h"
 #include "cluster/template_file.h"
+#include "core/native_sidecars.h"
 #include "http/admin.h"
 #include "http/process_metrics.h"
 #include "http/server.h"
@@ -131,6 +132,9 @@ class WebhookProcess {
 
  private:
   base::Result<void> open_templates() {
+    if (const auto native = core::native_sidecars_of(flags_.kube_version)) {
+      templates_.set_native_sidecars(*native);
+    }
     if (!flags_.configmap.empty()) {
       return follow_cluster();
     }

@@ -55,8 +55,13 @@ void WebhookFlags::add_template(CLI::App& command) {
       "--standalone", standalone,
       "No cluster: the built-in template unless --config is given, a certificate made in memory");
   auto* file = command.add_option("--config", config,
-                                  "The template: a file, or the folder of a mounted ConfigMap; "
-                                  "followed when it changes");
+                                  "Templates: files, or the folder of a mounted ConfigMap; "
+                                  "followed when they change; may be repeated");
+  command
+      .add_option("--kube-version", kube_version,
+                  "The cluster's version: from 1.29 on, placement auto is native [default: the API "
+                  "server's; without one, native]")
+      ->check(kube_version_check());
   command
       .add_option("--configmap", configmap,
                   "The template: a ConfigMap of the cluster, as [NS/]NAME; followed, as are the "

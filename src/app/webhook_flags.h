@@ -18,7 +18,8 @@ struct WebhookFlags {
   http::ServerOptions server;
   std::string admin_listen;  // Empty: see app/admin_address.h.
   bool standalone = false;
-  std::string config;
+  std::vector<std::string> config;
+  std::string kube_version;
   std::string configmap;
   ClusterFlags cluster;
   templates::TemplateOptions template_options;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <poll.h>
 #include <set>
 #include <sys/inotify.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -13,6 +15,8 @@
 
 namespace injector::base {
 namespace {
+
+namespace fs = std::filesystem;
 
 // How long the folder must be quiet before the files are read, and how often that may be put off.
 constexpr int kQuietMilliseconds = 20;
@@ -52,13 +56,38 @@ void drain(int fd) {
   }
 }
 
+// Changes whenever something in the folder does.
+Result<std::string> list_folder(const std::string& path) {
+  std::vector<std::string> lines;
+  std::error_code failed;
+  for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed)) {
+    std::error_code ignored;
+    const auto written = at->last_write_time(ignored).time_since_epoch().count();
+    lines.push_back(at->path().filename().string() + " " + std::to_string(written) + "\n");
+  }
+  if (failed) {
+    return invalid(path + ": " + failed.message());
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line;
+  }
+  return text;
+}
+
 }  // namespace
 
 FileSnapshot read_files(const std::vector<std::string>& paths) {
   FileSnapshot files;
   files.reserve(paths.size());
   std::transform(paths.begin(), paths.end(), std::back_inserter(files),
-                 [](const auto& path) { return read_regular_file(path, kMaxWatchedFile); });
+                 [](const std::string& path) {
+                   std::error_code ignored;
+                   return fs::is_directory(path, ignored)
+                              ? list_folder(path)
+                              : read_regular_file(path, kMaxWatchedFile);
+                 });
   return files;
 }
 

@@ -109,12 +109,13 @@ StatusReport report_on_pods(const std::vector<Json>& pods, const std::vector<Jso
   for (const Json& one : namespaces) {
     facts[name_of(one)] = core::meta_facts(one);
   }
-  const core::Template tpl = template_in_service(context);
+  const core::TemplateSet templates = template_in_service(context);
   StatusReport report;
   for (const Json& pod : pods) {
     const auto found =
         facts.find(std::string(base::text_of(base::find(pod, "metadata", "namespace"))));
-    add_pod(pod, found == facts.end() ? nullptr : &found->second, tpl, context.policy, report);
+    add_pod(pod, found == facts.end() ? nullptr : &found->second, templates, context.policy,
+            report);
   }
   return report;
 }

@@ -6,10 +6,11 @@
 #include <istream>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "kube/rest_client.h"
 #include "template/parser.h"
 
@@ -20,7 +21,7 @@ inline constexpr base::Duration kCommandPatience = std::chrono::seconds(15);
 
 /// A template, and what a person should know about where it came from.
 struct FoundTemplate {
-  core::Template tpl;
+  core::TemplateSet templates;
   std::string source;   // "configmap ns/name", "file envoy.yaml", "built-in template".
   std::string note;     // Why it is not the one that was looked for first; empty: it is.
   bool certain = true;  // False: the cluster's own may not be read, so this one may be another.
@@ -31,10 +32,18 @@ struct FoundTemplate {
 
 /// What the command line says about the template. At most one of the two is set.
 struct TemplateChoice {
-  std::string file{};        // --config
-  std::string config_map{};  // --configmap
+  std::vector<std::string> files{};  // --config
+  std::string config_map{};          // --configmap
   templates::TemplateOptions options{};
 };
+
+/// The templates of files and directories, as --config names them; "-" is `in`.
+[[nodiscard]] base::Result<core::TemplateSet> load_template_files(
+    const std::vector<std::string>& files, const templates::TemplateOptions& options,
+    core::NativeSidecars native, std::istream& in);
+
+/// The built-in template alone.
+[[nodiscard]] core::TemplateSet builtin_templates(core::NativeSidecars native);
 
 /// The template that the cluster uses, for commands that read it once: the one given, else the one
 /// in kTemplateConfigMap, else the built-in. Of a ConfigMap that cannot be used, the last good

@@ -89,7 +89,8 @@ base::Result<Decided> decide_object(const Json& object, const DecisionContext& c
     return Decided(
         left_alone(fmt::format("a partial object: no {}", missing), asks(pod, nullptr, policy)));
   }
-  INJ_ASSIGN(auto decided, core::decide({object, *path, *pod}, name_space, context.tpl, policy));
+  INJ_ASSIGN(auto decided,
+             core::decide({object, *path, *pod}, name_space, context.templates, policy));
   return Decided(DecidedObject{*path, std::move(decided.facts), std::move(decided.decision)});
 }
 

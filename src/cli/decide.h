@@ -11,13 +11,13 @@
 #include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "core/workload.h"
 
 namespace injector::cli {
 
 struct DecisionContext {
-  core::Template tpl;
+  core::TemplateSet templates;
   core::Policy policy;
   std::map<std::string, core::MetaFacts> namespaces;  // By name; empty: nothing is known of any.
 };
@@ -25,7 +25,7 @@ struct DecisionContext {
 struct DecidedObject {
   core::PodPath path;
   core::PodFacts facts;
-  core::Decision decision;     // Points into the context's template.
+  core::Decision decision;
   bool asked_in_vain = false;  // It is NotAPod, and says that it wants the sidecar all the same.
 };
 

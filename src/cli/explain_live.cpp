@@ -37,20 +37,24 @@ base::Result<Subject> open_subject(const Json& object, const core::Policy& polic
   return Subject{*path, *pod, std::move(status)};
 }
 
-std::string stored_state(const Subject& subject, const core::Template& tpl) {
+std::string stored_state(const Subject& subject, const core::TemplateSet& templates,
+                         std::string_view name_space) {
   if (!subject.status) {
     return "not injected: it has no status annotation";
   }
-  const bool current = subject.status->template_hash == tpl.hash;
-  return fmt::format("injected from template {}, {}", subject.status->template_hash,
-                     current ? "which is the current one"
-                             : fmt::format("outdated: the current one is {}", tpl.hash));
+  const bool current = core::is_current(*subject.status, templates, name_space);
+  return fmt::format(
+      "injected from template {}, {}", subject.status->versions(),
+      current ? "which is the current one"
+              : fmt::format("outdated: the current one is {}",
+                            core::current_versions(*subject.status, templates, name_space)));
 }
 
 PodState state_of(const Subject& subject, const core::Decision& decision,
-                  const core::Template& tpl) {
+                  const core::TemplateSet& templates, std::string_view name_space) {
   if (subject.status) {
-    return subject.status->template_hash == tpl.hash ? PodState::Injected : PodState::Outdated;
+    return core::is_current(*subject.status, templates, name_space) ? PodState::Injected
+                                                                    : PodState::Outdated;
   }
   if (decision.reason == core::Reason::AlreadyInitialized) {
     return PodState::Injected;
@@ -201,9 +205,9 @@ base::Result<LiveReport> explain_live(const LiveObject& live, const Registration
   const Json bare =
       found.status ? core::without_injection(found.pod, *found.status, context.policy) : found.pod;
   const core::MetaFacts name_space = core::meta_facts(live.name_space);
-  auto decided =
-      core::decide({live.object, found.path, bare},
-                   live.name_space.is_null() ? nullptr : &name_space, context.tpl, context.policy);
+  auto decided = core::decide({live.object, found.path, bare},
+                              live.name_space.is_null() ? nullptr : &name_space, context.templates,
+                              context.policy);
   if (!decided) {
     return std::move(decided).error();
   }
@@ -211,8 +215,8 @@ base::Result<LiveReport> explain_live(const LiveObject& live, const Registration
   report.title = object_title(live.object);
   report.name_space = base::text_of(base::find(live.object, "metadata", "namespace"));
   report.decision = std::move(decided.value().decision);
-  report.state = state_of(found, report.decision, context.tpl);
-  report.stored = stored_state(found, context.tpl);
+  report.state = state_of(found, report.decision, context.templates, report.name_space);
+  report.stored = stored_state(found, context.templates, report.name_space);
   add_calls(bare, live, registration, report);
   if (!live.name_space_note.empty()) {
     report.notes.push_back(live.name_space_note);

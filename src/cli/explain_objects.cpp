@@ -83,7 +83,7 @@ base::Result<void> sort_reports(const std::string& path, std::vector<LiveReport>
 int run_explain_objects(const ExplainObjectsOptions& options, FoundTemplate found,
                         kube::RestClient& client, tls::SystemTime now, const Streams& streams) {
   const std::string source = found.describe();
-  const DecisionContext context{std::move(found.tpl), options.policy, {}};
+  const DecisionContext context{std::move(found.templates), options.policy, {}};
   const Registration registration =
       find_registration(client, options.webhook_configuration, now, {});
   Progress progress(streams.err, streams.live_progress, "asking the cluster");

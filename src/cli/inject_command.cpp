@@ -29,7 +29,9 @@ bool asked_in_vain(const core::Decision& decision) {
   const Reason reason = decision.reason;
   return reason == Reason::UnrecognizedValue || reason == Reason::HostNetwork ||
          reason == Reason::WindowsPod || reason == Reason::MirrorPod ||
-         reason == Reason::VolumeConflict;
+         reason == Reason::VolumeConflict || reason == Reason::UnknownTemplate ||
+         reason == Reason::TemplateConflict || reason == Reason::OverrideNotAllowed ||
+         reason == Reason::MissingValue;
 }
 
 Json injected(Json object, const DecidedObject& decided) {
@@ -66,7 +68,8 @@ std::optional<core::Status> outdated_status(const Json& object, const DecidedObj
   }
   const auto status = core::injection_status(*core::pod_at(object, decided.path), context.policy);
   const bool outdated =
-      status && status.value() && status.value()->template_hash != context.tpl.hash;
+      status && status.value() &&
+      !core::is_current(*status.value(), context.templates, decided.facts.name_space);
   return outdated ? status.value() : std::nullopt;
 }
 
@@ -137,9 +140,9 @@ base::Result<ObjectChange> inject_object(const Json& object, const DecisionConte
   }
   ObjectChange change = change_by(decided);
   if (old) {
-    change.report +=
-        fmt::format(": the sidecar came from another template ({}, now {}); --update replaces it",
-                    old->template_hash, context.tpl.hash);
+    change.report += fmt::format(
+        ": the sidecar came from another template ({}, now {}); --update replaces it",
+        old->versions(), core::current_versions(*old, context.templates, decided.facts.name_space));
   }
   if (decided.decision.outcome == Outcome::Inject) {
     change.after = injected(object, decided);

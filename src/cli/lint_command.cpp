@@ -8,6 +8,16 @@
 namespace injector::cli {
 namespace {
 
+void write_findings(const std::string& file, const templates::TemplateReport& report,
+                    const Streams& streams) {
+  for (const templates::TemplateProblem& warning : report.warnings) {
+    streams.err << base::printable(warning.text(file + ": warning")) << "\n";
+  }
+  for (const templates::TemplateProblem& problem : report.problems) {
+    streams.out << base::printable(problem.text(file)) << "\n";
+  }
+}
+
 bool lint_file(const std::string& file, const templates::TemplateOptions& options,
                const Streams& streams) {
   const auto text = read_input(file, streams.in);
@@ -15,21 +25,23 @@ bool lint_file(const std::string& file, const templates::TemplateOptions& option
     streams.err << "error: " << base::printable(text.error().message) << "\n";
     return false;
   }
-  const templates::TemplateReport report = templates::check_template_file(text.value(), options);
-  for (const templates::TemplateProblem& warning : report.warnings) {
-    streams.err << base::printable(warning.text(file + ": warning")) << "\n";
+  const auto reports = templates::check_templates(text.value(), options);
+  std::size_t problems = 0;
+  for (const templates::TemplateReport& report : reports) {
+    write_findings(file, report, streams);
+    problems += report.problems.size();
   }
-  for (const templates::TemplateProblem& problem : report.problems) {
-    streams.out << base::printable(problem.text(file)) << "\n";
-  }
-  if (!report.value) {
-    streams.err << fmt::format("{}: {} problem{}\n", file, report.problems.size(),
-                               report.problems.size() == 1 ? "" : "s");
+  if (problems > 0) {
+    streams.err << fmt::format("{}: {} problem{}\n", file, problems, problems == 1 ? "" : "s");
     return false;
   }
-  streams.err << fmt::format("{}: ok ({} containers, {} init containers, {} volumes, {})\n", file,
-                             report.value->containers.size(), report.value->init_containers.size(),
-                             report.value->volumes.size(), report.value->hash);
+  for (const templates::TemplateReport& report : reports) {
+    const core::Template& tpl = *report.value;
+    streams.err << fmt::format("{}: {}ok ({} containers, {} init containers, {} volumes, {})\n",
+                               file, reports.size() == 1 ? "" : report.name + ": ",
+                               tpl.containers.size(), tpl.init_containers.size(),
+                               tpl.volumes.size(), tpl.hash);
+  }
   return true;
 }
 

@@ -41,8 +41,9 @@ int run_lint_server(const std::vector<std::string>& files,
       ok = false;
       continue;
     }
-    const templates::TemplateReport checked = templates::check_template_file(text.value(), options);
-    ok = checked.value && report(file, trial(*checked.value), streams) && ok;
+    for (const auto& checked : templates::check_templates(text.value(), options)) {
+      ok = checked.value && report(file, trial(*checked.value), streams) && ok;
+    }
   }
   return ok ? kDone : kFailed;
 }

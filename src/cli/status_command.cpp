@@ -79,14 +79,14 @@ class StatusReader {
   }
 
   /// What is odd about how workloads ask.
-  void add_workloads(const core::Template& tpl, StatusReport& report) {
+  void add_workloads(const core::TemplateSet& templates, StatusReport& report) {
     std::vector<kube::Resource> kinds{kube::kDeployments, kube::kStatefulSets, kube::kDaemonSets};
     if (auto cron_jobs = kube::served_cron_jobs(client_, stop_)) {
       kinds.push_back(std::move(cron_jobs).value());
     }
     for (const kube::Resource& kind : kinds) {
       const auto take = [&](const Json& workload) {
-        add_workload(workload, namespace_of(workload), tpl, options_.policy, report);
+        add_workload(workload, namespace_of(workload), templates, options_.policy, report);
         return true;
       };
       if (auto done = client_.for_each({kind, options_.name_space, "", ""}, {}, take, stop_);
@@ -97,10 +97,10 @@ class StatusReader {
     }
   }
 
-  [[nodiscard]] StatusReport report_pods(const core::Template& tpl) const {
+  [[nodiscard]] StatusReport report_pods(const core::TemplateSet& templates) const {
     StatusReport report;
     for (const auto& [key, pod] : pods_) {
-      add_pod(pod, namespace_of(pod), tpl, options_.policy, report);
+      add_pod(pod, namespace_of(pod), templates, options_.policy, report);
     }
     sort_rows(report);
     return report;
@@ -157,15 +157,15 @@ class StatusReader {
 };
 
 // Prints rows as they change, until the server cannot be asked any more.
-int watch(StatusReader& reader, const core::Template& tpl, const StatusOptions& options,
+int watch(StatusReader& reader, const core::TemplateSet& templates, const StatusOptions& options,
           const Streams& streams, const std::stop_token& stop) {
   std::map<std::string, Json> printed;
   {
     std::ostringstream nothing;  // They have been printed with the table.
-    write_changes(reader.report_pods(tpl), options.view, printed, nothing);
+    write_changes(reader.report_pods(templates), options.view, printed, nothing);
   }
   const auto print = [&] {
-    write_changes(reader.report_pods(tpl), options.view, printed, streams.out);
+    write_changes(reader.report_pods(templates), options.view, printed, streams.out);
   };
   while (!stop.stop_requested()) {
     if (reader.follow(print)) {
@@ -196,9 +196,9 @@ int run_status(const StatusOptions& options, kube::RestClient& client, const Str
     return fail(found.error(), streams);
   }
   reader.read_namespaces();
-  const core::Template& tpl = found.value().tpl;
-  StatusReport report = reader.report_pods(tpl);
-  reader.add_workloads(tpl, report);
+  const core::TemplateSet& templates = found.value().templates;
+  StatusReport report = reader.report_pods(templates);
+  reader.add_workloads(templates, report);
   report.template_source = found.value().describe();
   if (auto written = write_status(report, options.view, streams.out); !written) {
     streams.err << "error: " << written.error().message << "\n";
@@ -206,7 +206,7 @@ int run_status(const StatusOptions& options, kube::RestClient& client, const Str
   }
   streams.out << std::flush;
   if (options.watch) {
-    return watch(reader, tpl, options, streams, stop);
+    return watch(reader, templates, options, streams, stop);
   }
   return options.exit_code && report.count(core::PodState::Missing) > 0 ? kUnmet : kDone;
 }

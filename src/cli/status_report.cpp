@@ -70,7 +70,7 @@ int StatusReport::count(PodState state) const {
       rows.begin(), rows.end(), [state](const StatusRow& row) { return row.state == state; }));
 }
 
-void add_pod(const Json& pod, const core::MetaFacts* name_space, const core::Template& tpl,
+void add_pod(const Json& pod, const core::MetaFacts* name_space, const core::TemplateSet& templates,
              const core::Policy& policy, StatusReport& report) {
   const auto facts = core::pod_facts(pod);
   if (!facts || has_ended(pod)) {
@@ -78,17 +78,18 @@ void add_pod(const Json& pod, const core::MetaFacts* name_space, const core::Tem
   }
   report.rows.push_back({facts.value().name_space, facts.value().name, owner_of(facts.value()),
                          hash_of(facts.value(), policy),
-                         core::pod_state(facts.value(), name_space, tpl, policy)});
+                         core::pod_state(facts.value(), name_space, templates, policy)});
 }
 
 void add_workload(const Json& workload, const core::MetaFacts* name_space,
-                  const core::Template& tpl, const core::Policy& policy, StatusReport& report) {
+                  const core::TemplateSet& templates, const core::Policy& policy,
+                  StatusReport& report) {
   const auto path = core::pod_path(workload);
   const Json* pod = path ? core::pod_at(workload, *path) : nullptr;
   if (pod == nullptr) {
     return;
   }
-  const auto decided = core::decide({workload, *path, *pod}, name_space, tpl, policy);
+  const auto decided = core::decide({workload, *path, *pod}, name_space, templates, policy);
   if (!decided) {
     return;
   }

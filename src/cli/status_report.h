@@ -10,7 +10,7 @@
 #include "core/pod_facts.h"
 #include "core/pod_state.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 
 namespace injector::cli {
 
@@ -32,13 +32,14 @@ struct StatusReport {
 
 /// Adds a Pod as the API server has it. One that has ended or is being deleted, or that makes no
 /// sense, is left out. `name_space` is null where nothing is known of its Namespace.
-void add_pod(const base::Json& pod, const core::MetaFacts* name_space, const core::Template& tpl,
-             const core::Policy& policy, StatusReport& report);
+void add_pod(const base::Json& pod, const core::MetaFacts* name_space,
+             const core::TemplateSet& templates, const core::Policy& policy, StatusReport& report);
 
 /// Adds what is odd about how a workload asks: a key on its own metadata, a misspelt one, a value
 /// that is neither yes nor no.
 void add_workload(const base::Json& workload, const core::MetaFacts* name_space,
-                  const core::Template& tpl, const core::Policy& policy, StatusReport& report);
+                  const core::TemplateSet& templates, const core::Policy& policy,
+                  StatusReport& report);
 
 /// By namespace and name.
 void sort_rows(StatusReport& report);

@@ -1,5 +1,6 @@
 #include "cluster/template_config_map.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -7,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cluster/template_trial.h"
+#include "kube/discovery.h"
 #include "kube/resource.h"
 #include "template/parser.h"
 
@@ -94,7 +96,7 @@ void TemplateConfigMap::follow(const std::stop_token& stop) {
 }
 
 void TemplateConfigMap::wait_for_news(const std::stop_token& stop) {
-  const bool unfinished = to_keep_.has_value() || want_last_good_;
+  const bool unfinished = to_keep_.has_value() || want_last_good_ || !native_known_;
   const base::MutexLock lock(mutex_);
   const auto is_news = [this]() INJ_REQUIRES(mutex_) { return news_; };
   if (unfinished) {
@@ -105,7 +107,23 @@ void TemplateConfigMap::wait_for_news(const std::stop_token& stop) {
   news_ = false;
 }
 
+void TemplateConfigMap::learn_native_sidecars(const std::stop_token& stop) {
+  if (native_known_ || templates_.knows_native_sidecars()) {
+    native_known_ = true;
+    return;
+  }
+  const auto served = kube::serves_native_sidecars(client_, stop);
+  native_known_ = served.has_value();
+  if (served) {
+    templates_.set_native_sidecars(served.value() ? core::NativeSidecars::Yes
+                                                  : core::NativeSidecars::No);
+  } else {
+    loop_context_.log.warn("server version not known", {{"error", served.error().message}});
+  }
+}
+
 void TemplateConfigMap::look(const std::stop_token& stop) {
+  learn_native_sidecars(stop);
   const runtime::ObjectPtr object = running_.informer().store().get(name_.name_space, name_.name);
   std::string version = object ? "at " + object->resource_version : std::string();
   if (seen_ != version) {
@@ -123,38 +141,71 @@ void TemplateConfigMap::look(const std::stop_token& stop) {
 }
 
 void TemplateConfigMap::take(const runtime::Object& object, const std::stop_token& stop) {
-  auto parsed = templates_.parse(object.json, origin_);
-  if (!parsed) {
-    refuse(parsed.error());
-    return;
+  std::vector<templates::TemplateSlot> slots;
+  failed_.clear();
+  bare_.clear();
+  for (templates::ParsedTemplate& each : templates_.parse({object.json, origin_})) {
+    slots.push_back(each.slot);
+    take_one(std::move(each), stop);
   }
-  auto remark = try_out(parsed.value(), stop);
-  if (!remark) {
-    refuse(remark.error());
-    return;
-  }
-  templates_.serve(std::move(parsed).value(), {origin_, std::move(remark).value()});
+  templates_.keep_only(templates::TemplateSource::Text, slots);
+  want_last_good_ = !bare_.empty();
   auto json = base::read_json(object.json);
   const Json* data = json ? base::find(std::as_const(json.value()), "data") : nullptr;
-  to_keep_ = data == nullptr ? std::optional<Json>() : std::optional<Json>(*data);
+  if (data != nullptr && failed_.size() < slots.size()) {
+    good_data_ = with_last_good(*data);
+    to_keep_ = good_data_;
+  }
+}
+
+void TemplateConfigMap::take_one(templates::ParsedTemplate parsed, const std::stop_token& stop) {
+  if (!parsed.result) {
+    refuse(parsed.slot, parsed.result.error());
+    return;
+  }
+  auto remark = try_out(*parsed.result.value().tpl, stop);
+  if (!remark) {
+    refuse(parsed.slot, remark.error());
+    return;
+  }
+  templates_.serve(parsed.slot.source, std::move(parsed.result).value(),
+                   {origin_, std::move(remark).value()});
+}
+
+// The data that serves: of a key that cannot be used, what it was when it could.
+Json TemplateConfigMap::with_last_good(Json data) const {
+  for (const templates::TemplateSlot& slot : failed_) {
+    const std::string key = slot.name == core::kDefaultTemplate ? "config" : slot.name;
+    if (const Json* good = base::find(good_data_, key)) {
+      data[key] = *good;
+    } else {
+      data.erase(key);
+    }
+  }
+  return data;
 }
 
 void TemplateConfigMap::take_builtin() {
+  templates_.keep_only(templates::TemplateSource::Text, {templates::TemplateSlot()});
   templates_.serve(
       templates::default_template(),
       {"built-in template", origin_ + " does not exist: the built-in template serves"});
-  to_keep_ = Json::object({{"config", std::string(templates::default_template_text())}});
+  good_data_ = Json::object({{"config", std::string(templates::default_template_text())}});
+  to_keep_ = good_data_;
 }
 
-void TemplateConfigMap::refuse(const base::Error& error) {
-  templates_.report_failure(error);
-  want_last_good_ = templates_.current() == nullptr;
+void TemplateConfigMap::refuse(const templates::TemplateSlot& slot, const base::Error& error) {
+  templates_.report_failure(slot, error);
+  failed_.push_back(slot);
+  if (!templates_.serves(slot)) {
+    bare_.push_back(slot);
+  }
 }
 
 // The remark under which the template may serve, usually none; or why it may not.
 base::Result<std::string> TemplateConfigMap::try_out(const core::Template& tpl,
                                                      const std::stop_token& stop) {
-  if (tpl.hash == tried_) {
+  if (tried_.contains(tpl.hash)) {
     return std::string();
   }
   const core::ProbeVerdict verdict = try_template(client_, name_.name_space, tpl, policy_, stop);
@@ -167,7 +218,11 @@ base::Result<std::string> TemplateConfigMap::try_out(const core::Template& tpl,
     case core::ProbeOutcome::Accepted:
       break;
   }
-  tried_ = tpl.hash;
+  constexpr std::size_t kRemembered = 1000;
+  if (tried_.size() >= kRemembered) {
+    tried_.clear();
+  }
+  tried_.insert(tpl.hash);
   return std::string();
 }
 
@@ -181,16 +236,21 @@ void TemplateConfigMap::serve_last_good(const std::stop_token& stop) {
   if (!object.value()) {
     return;
   }
-  auto parsed = templates_.parse(base::write_json(*object.value()), last_good_.origin());
-  if (!parsed) {
-    loop_context_.log.error("last good template not usable", {{"error", parsed.error().message}});
-    return;
+  for (auto& each : templates_.parse({base::write_json(*object.value()), last_good_.origin()})) {
+    if (std::find(bare_.begin(), bare_.end(), each.slot) == bare_.end()) {
+      continue;
+    }
+    if (!each.result) {
+      loop_context_.log.error("last good template not usable",
+                              {{"error", each.result.error().message}});
+      continue;
+    }
+    templates_.serve(each.slot.source, std::move(each.result).value(),
+                     {.name = last_good_.origin(),
+                      .remark = origin_ + " cannot be used: the last good template serves, from " +
+                                last_good_.origin(),
+                      .newest = false});
   }
-  templates_.serve(std::move(parsed).value(),
-                   {.name = last_good_.origin(),
-                    .remark = origin_ + " cannot be used: the last good template serves, from " +
-                              last_good_.origin(),
-                    .newest = false});
 }
 
 void TemplateConfigMap::keep(const std::stop_token& stop) {

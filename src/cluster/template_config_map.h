@@ -15,9 +15,11 @@
 
 #include <condition_variable>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/json.h"
 #include "base/mutex.h"
@@ -52,10 +54,13 @@ class TemplateConfigMap {
   void wait_for_news(const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   void wake() INJ_EXCLUDES(mutex_);
 
+  void learn_native_sidecars(const std::stop_token& stop);
   void look(const std::stop_token& stop);
   void take(const runtime::Object& object, const std::stop_token& stop);
+  void take_one(templates::ParsedTemplate parsed, const std::stop_token& stop);
   void take_builtin();
-  void refuse(const base::Error& error);
+  void refuse(const templates::TemplateSlot& slot, const base::Error& error);
+  [[nodiscard]] base::Json with_last_good(base::Json data) const;
   [[nodiscard]] base::Result<std::string> try_out(const core::Template& tpl,
                                                   const std::stop_token& stop);
   void serve_last_good(const std::stop_token& stop);
@@ -71,10 +76,14 @@ class TemplateConfigMap {
 
   // Of the following thread.
   LastGoodTemplate last_good_;
-  std::optional<std::string> seen_;    // The version looked at last; empty text: there was none.
-  std::string tried_;                  // The hash of the template that passed the dry run last.
+  std::optional<std::string> seen_;  // The version looked at last; empty text: there was none.
+  std::set<std::string> tried_;      // Hashes of templates that passed a dry run.
+  base::Json good_data_;             // Of the ConfigMap, key by key, what served last.
+  std::vector<templates::TemplateSlot> failed_{};  // Of the version looked at last.
+  std::vector<templates::TemplateSlot> bare_{};    // Of these, those with nothing that serves.
   std::optional<base::Json> to_keep_;  // Data of the template that serves, until it is kept.
-  bool want_last_good_ = false;        // Nothing serves, and it could not be asked for yet.
+  bool native_known_ = false;          // Whether the cluster runs native sidecars.
+  bool want_last_good_ = false;        // There are such, and it could not be asked for yet.
 
   mutable base::Mutex mutex_;
   std::condition_variable_any changed_;

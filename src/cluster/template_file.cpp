@@ -1,41 +1,53 @@
 #include "cluster/template_file.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
+
+#include "template/files.h"
 
 namespace injector::cluster {
 namespace {
 
-base::Result<void> load(const std::string& path, const base::FileSnapshot& files,
+base::Result<void> load(const std::vector<std::string>& arguments,
                         templates::TemplateStore& templates) {
-  const auto& content = files.front();
-  if (content) {
-    return templates.update(content.value(), path);
+  const auto texts = templates::read_template_texts(arguments, base::read_file);
+  if (texts) {
+    return templates.update(texts.value());
   }
-  templates.report_failure(content.error());
-  return content.error();
+  templates.report_failure(texts.error());
+  return texts.error();
+}
+
+// The files, and the directories themselves: a key may be added.
+std::vector<std::string> watched_paths(const std::vector<std::string>& arguments) {
+  std::vector<std::string> paths = arguments;
+  if (const auto files = templates::template_paths(arguments)) {
+    for (const templates::TemplatePath& each : files.value()) {
+      if (each.path != paths.front()) {
+        paths.push_back(each.path);
+      }
+    }
+  }
+  return paths;
 }
 
 }  // namespace
 
 base::Result<std::unique_ptr<TemplateFile>> TemplateFile::open(
-    const std::string& path, templates::TemplateStore& templates) {
-  std::error_code ignored;
-  std::string file = std::filesystem::is_directory(path, ignored) ? path + "/config" : path;
-  base::FileSnapshot seen = base::read_files({file});
-  if (auto loaded = load(file, seen, templates); !loaded) {
+    const std::vector<std::string>& arguments, templates::TemplateStore& templates) {
+  std::vector<std::string> watched = watched_paths(arguments);
+  base::FileSnapshot seen = base::read_files(watched);
+  if (auto loaded = load(arguments, templates); !loaded) {
     return base::annotate(std::move(loaded).error(), "load template");
   }
-  return std::make_unique<TemplateFile>(std::move(file), std::move(seen), templates);
+  return std::make_unique<TemplateFile>(arguments, std::move(watched), std::move(seen), templates);
 }
 
-TemplateFile::TemplateFile(std::string path, base::FileSnapshot seen,
-                           templates::TemplateStore& templates)
-    : path_(std::move(path)),
+TemplateFile::TemplateFile(std::vector<std::string> arguments, std::vector<std::string> watched,
+                           base::FileSnapshot seen, templates::TemplateStore& templates)
+    : arguments_(std::move(arguments)),
       templates_(templates),
-      watch_({path_}, std::move(seen), [this](const base::FileSnapshot& files) {
-        static_cast<void>(load(path_, files, templates_));  // The store reports its failures.
+      watch_(std::move(watched), std::move(seen), [this](const base::FileSnapshot&) {
+        static_cast<void>(load(arguments_, templates_));  // The store reports its failures.
       }) {}
 
 }  // namespace injector::cluster

@@ -1,9 +1,10 @@
-// The template in a file: loaded once, followed when it changes.
+// The templates in files: loaded once, followed when they change.
 
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/file_watch.h"
 #include "base/result.h"
@@ -14,19 +15,19 @@ namespace injector::cluster {
 /// Owns one thread, the file watch.
 class TemplateFile {
  public:
-  /// `path` may be a folder: the mount of a ConfigMap, whose key `config` is the template. Fails if
-  /// it cannot be served now; later failures keep the last good template. `templates` outlives
-  /// this.
+  /// Files and directories as templates::template_paths() takes them. Fails if one of them cannot
+  /// be served now; later failures keep the last good version. `templates` outlives this.
   [[nodiscard]] static base::Result<std::unique_ptr<TemplateFile>> open(
-      const std::string& path, templates::TemplateStore& templates);
+      const std::vector<std::string>& arguments, templates::TemplateStore& templates);
 
-  TemplateFile(std::string path, base::FileSnapshot seen, templates::TemplateStore& templates);
+  TemplateFile(std::vector<std::string> arguments, std::vector<std::string> watched,
+               base::FileSnapshot seen, templates::TemplateStore& templates);
 
-  /// Reads the file again now (SIGHUP), on the watch's thread.
+  /// Reads the files again now (SIGHUP), on the watch's thread.
   void reload_now() { watch_.check_now(); }
 
  private:
-  std::string path_;
+  const std::vector<std::string> arguments_;
   templates::TemplateStore& templates_;
   base::FileWatch watch_;  // Last: its thread uses the others.
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/json_text.h"
+#include "template/files.h"
 
 namespace injector::cluster {
 
@@ -28,14 +29,16 @@ base::Result<ObjectName> parse_object_name(const std::string& text,
   return name;
 }
 
-base::Result<core::Template> fetch_template(kube::RestClient& client, const std::string& name,
-                                            const templates::TemplateOptions& options) {
+base::Result<core::TemplateSet> fetch_templates(kube::RestClient& client, const std::string& name,
+                                                const templates::TemplateOptions& options,
+                                                core::NativeSidecars native) {
   INJ_ASSIGN(auto place, parse_object_name(name, client.default_namespace()));
   auto object = client.get({kube::kConfigMaps, place.name_space, place.name, ""}, {});
   if (!object) {
     return base::annotate(std::move(object).error(), "load template");
   }
-  return templates::parse_template(base::write_json(object.value()), "configmap " + name, options);
+  return templates::load_templates({{base::write_json(object.value()), "configmap " + name}},
+                                   options, native);
 }
 
 base::Result<std::optional<ObjectName>> find_template_config_map(kube::RestClient& client,

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "cluster/running_informer.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "kube/rest_client.h"
 #include "template/parser.h"
 
@@ -23,9 +23,10 @@ inline constexpr const char* kTemplateConfigMap = "envoy-initializer/envoy-initi
 [[nodiscard]] base::Result<ObjectName> parse_object_name(const std::string& text,
                                                          const std::string& default_namespace);
 
-/// The template in the ConfigMap `name` ("[NS/]NAME"), read once.
-[[nodiscard]] base::Result<core::Template> fetch_template(
-    kube::RestClient& client, const std::string& name, const templates::TemplateOptions& options);
+/// The templates in the ConfigMap `name` ("[NS/]NAME"), read once.
+[[nodiscard]] base::Result<core::TemplateSet> fetch_templates(
+    kube::RestClient& client, const std::string& name, const templates::TemplateOptions& options,
+    core::NativeSidecars native);
 
 /// The ConfigMap that `name` ("[NS/]NAME") means; with an empty name kTemplateConfigMap if the
 /// cluster has it, and nothing where it has none. Asks the server once. An Error: the server's

@@ -76,7 +76,7 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
     return refuse_pod(pod, core::Reason::NotAPod, facts.error().message);
   }
   core::Decision decision =
-      core::inject(facts.value(), context.name_space, context.tpl, context.policy);
+      core::inject(facts.value(), context.name_space, context.templates, context.policy);
   switch (decision.outcome) {
     case core::Outcome::Inject:
       return inject(pod, initializer, std::move(decision));
@@ -91,9 +91,9 @@ InitializerPlan plan_initializer(const Json& pod, std::string_view initializer,
 InitializerPlan plan_without_template(const Json& pod, std::string_view initializer,
                                       const core::Policy& policy,
                                       const core::MetaFacts* name_space) {
-  const core::Template nothing;
+  const core::TemplateSet nothing;
   InitializerPlan plan = plan_initializer(pod, initializer, {nothing, policy, name_space});
-  return plan.action == InitializerAction::Inject ? InitializerPlan{} : plan;
+  return plan.reason == core::Reason::UnknownTemplate ? InitializerPlan{} : plan;
 }
 
 void trim_initialized(Json& pod) {

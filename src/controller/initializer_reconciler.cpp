@@ -92,12 +92,12 @@ Outcome InitializerReconciler::reconcile(const std::string& key, const runtime::
 
 InitializerPlan InitializerReconciler::plan_for(const base::Json& pod,
                                                 const core::MetaFacts& name_space) const {
-  const auto tpl = deps_.current_template();
-  if (tpl == nullptr) {
+  const auto templates = deps_.current_templates();
+  if (templates == nullptr) {
     // Everything is looked at again when there is one.
     return plan_without_template(pod, initializer_, deps_.policy, &name_space);
   }
-  return plan_initializer(pod, initializer_, {*tpl, deps_.policy, &name_space});
+  return plan_initializer(pod, initializer_, {*templates, deps_.policy, &name_space});
 }
 
 Outcome InitializerReconciler::write(const base::Json& pod, const InitializerPlan& plan,

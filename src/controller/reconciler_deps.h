@@ -14,7 +14,7 @@
 #include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "runtime/event_recorder.h"
 #include "runtime/event_sink.h"
 
@@ -25,8 +25,8 @@ using PrintLine = std::function<void(const std::string& line)>;
 
 /// All functions may be called from any thread and do not block.
 struct ReconcilerDeps {
-  /// The template that serves; null while there is none.
-  std::function<std::shared_ptr<const core::Template>()> current_template;
+  /// The templates that serve; null while there are none.
+  std::function<std::shared_ptr<const core::TemplateSet>()> current_templates;
   /// Null where nothing is known of that Namespace.
   std::function<std::shared_ptr<const core::MetaFacts>(std::string_view name)> name_space;
   /// Writes an Event.

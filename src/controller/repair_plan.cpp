@@ -36,7 +36,7 @@ base::Result<RepairPlan> plan_repair(const Json& pod, const PlanContext& context
     return RepairPlan{};
   }
   INJ_ASSIGN(const auto facts, core::pod_facts(pod));
-  return RepairPlan{core::pod_state(facts, context.name_space, context.tpl, context.policy),
+  return RepairPlan{core::pod_state(facts, context.name_space, context.templates, context.policy),
                     controller_of(pod)};
 }
 

@@ -46,13 +46,13 @@ Outcome RepairReconciler::reconcile(const std::string& key, const runtime::Objec
     forget(key);
     return Outcome::done();
   }
-  const auto tpl = deps_.current_template();
+  const auto templates = deps_.current_templates();
   const auto pod = base::read_json(object->json);
-  if (tpl == nullptr || !pod) {
+  if (templates == nullptr || !pod) {
     return Outcome::done();  // Everything is looked at again when there is a template.
   }
   const auto name_space = deps_.name_space(object->name_space);
-  const auto plan = plan_repair(pod.value(), {*tpl, deps_.policy, name_space.get()});
+  const auto plan = plan_repair(pod.value(), {*templates, deps_.policy, name_space.get()});
   if (!plan) {
     return Outcome::give_up(plan.error().message);
   }
@@ -63,7 +63,7 @@ Outcome RepairReconciler::reconcile(const std::string& key, const runtime::Objec
   if (news) {
     report(pod.value(), plan.value().state);
   }
-  return evicts(plan.value().state) ? evict(pod.value(), plan.value(), *tpl, stop)
+  return evicts(plan.value().state) ? evict(pod.value(), plan.value(), *templates, stop)
                                     : Outcome::done();
 }
 
@@ -112,7 +112,7 @@ void RepairReconciler::report(const base::Json& pod, PodState state) const {
 }
 
 Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
-                                const core::Template& tpl, const std::stop_token& stop) {
+                                const core::TemplateSet& templates, const std::stop_token& stop) {
   if (plan.owner.empty()) {
     return Outcome::done();  // Nobody would make it anew.
   }
@@ -123,7 +123,7 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
     return Outcome::requeue_after(kLater);
   }
   const runtime::ObjectReference about = reference_to(pod);
-  const auto answer = try_evict(about, plan.owner, tpl, stop);
+  const auto answer = try_evict(about, plan.owner, templates, stop);
   if (answer) {
     tell_evicted(about, plan.state);
     return Outcome::done();
@@ -141,9 +141,10 @@ Outcome RepairReconciler::evict(const base::Json& pod, const RepairPlan& plan,
 
 // TooManyRequests: not now; it was not evicted.
 base::Result<void> RepairReconciler::try_evict(const runtime::ObjectReference& about,
-                                               const std::string& owner, const core::Template& tpl,
+                                               const std::string& owner,
+                                               const core::TemplateSet& templates,
                                                const std::stop_token& stop) {
-  auto ready = prove_webhook(about, tpl, stop);
+  auto ready = prove_webhook(about, templates, stop);
   if (ready) {
     ready = write_down(owner, stop);
   }
@@ -232,7 +233,7 @@ void RepairReconciler::shorten_turn(const std::string& owner) {
 }
 
 base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReference& about,
-                                                   const core::Template& tpl,
+                                                   const core::TemplateSet& templates,
                                                    const std::stop_token& stop) const {
   INJ_ASSIGN(const auto pod, evictor_.get(about.name_space, about.name, stop));
   const auto made = evictor_.dry_run_create(probe_pod(pod, deps_.policy), stop);
@@ -240,7 +241,8 @@ base::Result<void> RepairReconciler::prove_webhook(const runtime::ObjectReferenc
     return base::annotate(made.error(), "dry run");
   }
   const auto status = core::injection_status(made.value(), deps_.policy);
-  if (!status || !status.value() || status.value()->template_hash != tpl.hash) {
+  if (!status || !status.value() ||
+      !core::is_current(*status.value(), templates, about.name_space)) {
     return base::invalid("a Pod made now would not get the sidecar: is the webhook there?");
   }
   return {};

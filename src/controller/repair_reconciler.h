@@ -86,13 +86,14 @@ class RepairReconciler {
   /// Nothing was evicted after all.
   void shorten_turn(const std::string& owner) INJ_EXCLUDES(mutex_);
   [[nodiscard]] runtime::Outcome evict(const base::Json& pod, const RepairPlan& plan,
-                                       const core::Template& tpl, const std::stop_token& stop)
-      INJ_EXCLUDES(mutex_);
+                                       const core::TemplateSet& templates,
+                                       const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   [[nodiscard]] base::Result<void> try_evict(const runtime::ObjectReference& about,
-                                             const std::string& owner, const core::Template& tpl,
+                                             const std::string& owner,
+                                             const core::TemplateSet& templates,
                                              const std::stop_token& stop) INJ_EXCLUDES(mutex_);
   [[nodiscard]] base::Result<void> prove_webhook(const runtime::ObjectReference& about,
-                                                 const core::Template& tpl,
+                                                 const core::TemplateSet& templates,
                                                  const std::stop_token& stop) const;
   void tell_evicted(const runtime::ObjectReference& about, core::PodState state)
       INJ_EXCLUDES(mutex_);

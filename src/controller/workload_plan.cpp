@@ -1,6 +1,7 @@
 #include "controller/workload_plan.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -49,15 +50,26 @@ std::string service_account_of(const base::Json& pod) {
 }
 
 // With the service account's secrets among its own; the hash stays, as it is the same sidecar.
-core::Template with_secrets(const PlanContext& context) {
-  core::Template tpl = context.tpl;
-  for (const std::string& name : *context.account_secrets) {
+core::Template with_secrets(core::Template tpl, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
     const auto has_it = [&](const core::Piece& secret) { return secret.name == name; };
     if (std::none_of(tpl.image_pull_secrets.begin(), tpl.image_pull_secrets.end(), has_it)) {
       tpl.image_pull_secrets.emplace_back(base::Json({{"name", name}}));
     }
   }
   return tpl;
+}
+
+// Those templates that have secrets of their own would hide the account's.
+core::TemplateSet with_secrets(const PlanContext& context) {
+  std::vector<core::ServedTemplate> templates = context.templates.templates();
+  for (core::ServedTemplate& served : templates) {
+    if (!served.tpl->image_pull_secrets.empty()) {
+      served.tpl = std::make_shared<const core::Template>(
+          with_secrets(*served.tpl, *context.account_secrets));
+    }
+  }
+  return core::TemplateSet(std::move(templates), context.templates.native());
 }
 
 // What is added anyway is not hidden.
@@ -88,13 +100,13 @@ base::Result<base::Json> patch_to(const base::Json& pod, const Workload& workloa
 // What to do if `pod` were the workload's template and `write` the way to carry it out.
 base::Result<WorkloadPlan> plan_from(const base::Json& pod, const Workload& workload,
                                      const PlanContext& context, WorkloadAction write) {
-  std::optional<core::Template> extended;
+  std::optional<core::TemplateSet> extended;
   if (context.account_secrets) {
     extended = with_secrets(context);
   }
-  const core::Template& tpl = extended ? *extended : context.tpl;
-  auto decision =
-      core::decide({workload.object, workload.path, pod}, context.name_space, tpl, context.policy);
+  const core::TemplateSet& templates = extended ? *extended : context.templates;
+  auto decision = core::decide({workload.object, workload.path, pod}, context.name_space, templates,
+                               context.policy);
   if (!decision) {
     return std::move(decision).error();
   }
@@ -130,7 +142,8 @@ std::string refusal_of(const base::Json& bare, const PlanContext& context) {
   if (asked.answer != core::Answer::No || asked.rule == core::Rule::Default) {
     return {};
   }
-  return fmt::format(R"({} {} is "{}")", to_string(asked.rule), context.policy.key, asked.value);
+  return fmt::format(R"({} {} is "{}")", to_string(asked.rule), core::key_of(asked, context.policy),
+                     asked.value);
 }
 
 base::Result<WorkloadPlan> plan_removal(const base::Json& bare, const Workload& workload,
@@ -157,7 +170,10 @@ base::Result<WorkloadPlan> plan_injected(const Workload& workload, const core::S
   if (std::string why = refusal_of(bare, context); !why.empty()) {
     return plan_removal(bare, workload, status, std::move(why));
   }
-  if (rollout == Rollout::WhenOutdated && status.template_hash != context.tpl.hash) {
+  const bool current =
+      core::is_current(status, context.templates,
+                       base::text_of(base::find(workload.object, "metadata", "namespace")));
+  if (rollout == Rollout::WhenOutdated && !current) {
     return plan_from(bare, workload, context, WorkloadAction::Replace);
   }
   return plan_from(workload.pod, workload, context, WorkloadAction::Inject);
@@ -196,11 +212,7 @@ base::Result<base::Json> merge_patch(const base::Json& original, const base::Jso
 
 std::vector<std::string> container_names(const core::Plan& plan) {
   std::vector<std::string> names;
-  for (const auto* pieces : {&plan.init_containers, &plan.containers}) {
-    for (const core::Piece* piece : *pieces) {
-      names.push_back(piece->name);
-    }
-  }
+  core::each_added_container(plan, [&](const core::Piece& piece) { names.push_back(piece.name); });
   return names;
 }
 

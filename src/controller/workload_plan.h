@@ -14,14 +14,14 @@
 #include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 
 namespace injector::controller {
 
 struct PlanContext {
-  const core::Template& tpl;          // Not owned.
-  const core::Policy& policy;         // Not owned.
-  const core::MetaFacts* name_space;  // Null where nothing is known of the Namespace.
+  const core::TemplateSet& templates;  // Not owned.
+  const core::Policy& policy;          // Not owned.
+  const core::MetaFacts* name_space;   // Null where nothing is known of the Namespace.
   // The imagePullSecrets of the Pods' service account, to be added with the sidecar's, which would
   // hide them otherwise; unset: they are not known, and the plan warns of it.
   std::optional<std::vector<std::string>> account_secrets{};

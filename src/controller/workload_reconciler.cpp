@@ -20,8 +20,8 @@ std::string version_of(const base::Json& object) {
 }
 
 // What the write brings about: the sidecar of a template, or none.
-std::string goal_of(const WorkloadPlan& plan, const core::Template& tpl) {
-  return plan.action == WorkloadAction::Remove ? "no sidecar" : tpl.hash;
+std::string goal_of(const WorkloadPlan& plan, const core::TemplateSet& templates) {
+  return plan.action == WorkloadAction::Remove ? "no sidecar" : templates.fingerprint();
 }
 
 // Another spec or another goal is another attempt; a new status is not.
@@ -65,8 +65,8 @@ Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::Obj
     forget(key);
     return Outcome::done();
   }
-  const auto tpl = deps_.current_template();
-  if (tpl == nullptr) {
+  const auto templates = deps_.current_templates();
+  if (templates == nullptr) {
     return Outcome::done();  // Everything is looked at again when there is one.
   }
   const auto json = base::read_json(object->json);
@@ -74,7 +74,7 @@ Outcome WorkloadReconciler::reconcile(const std::string& key, const runtime::Obj
     return Outcome::give_up(json.error().message);
   }
   Memory memory = recall(key, object->uid);
-  Outcome outcome = decide({json.value(), *tpl, memory}, stop);
+  Outcome outcome = decide({json.value(), *templates, memory}, stop);
   remember(key, std::move(memory));
   return outcome;
 }
@@ -83,9 +83,10 @@ base::Result<WorkloadPlan> WorkloadReconciler::make_plan(
     const Case& subject, std::optional<std::vector<std::string>> account_secrets) const {
   const auto name_space =
       deps_.name_space(base::text_of(base::find(subject.object, "metadata", "namespace")));
-  return plan_workload(subject.object,
-                       {subject.tpl, deps_.policy, name_space.get(), std::move(account_secrets)},
-                       options_.rollout);
+  return plan_workload(
+      subject.object,
+      {subject.templates, deps_.policy, name_space.get(), std::move(account_secrets)},
+      options_.rollout);
 }
 
 Outcome WorkloadReconciler::decide(const Case& subject, const std::stop_token& stop) const {
@@ -148,7 +149,7 @@ base::Result<WorkloadPlan> WorkloadReconciler::with_account_secrets(
 
 bool WorkloadReconciler::worth_writing(const Case& subject, const WorkloadPlan& plan) const {
   Memory& memory = subject.memory;
-  const std::string goal = goal_of(plan, subject.tpl);
+  const std::string goal = goal_of(plan, subject.templates);
   if (memory.written_from == version_of(subject.object) ||
       memory.refused == attempt_of(subject.object, goal)) {
     return false;
@@ -175,7 +176,7 @@ bool WorkloadReconciler::worth_writing(const Case& subject, const WorkloadPlan& 
 }
 
 Outcome WorkloadReconciler::written(const Case& subject, const WorkloadPlan& plan) const {
-  subject.memory.written = goal_of(plan, subject.tpl);
+  subject.memory.written = goal_of(plan, subject.templates);
   subject.memory.written_from = version_of(subject.object);
   const std::string containers = fmt::format("{}", fmt::join(plan.containers, ", "));
   const runtime::ObjectReference about = reference_to(subject.object);
@@ -187,7 +188,7 @@ Outcome WorkloadReconciler::written(const Case& subject, const WorkloadPlan& pla
   deps_.log.info("pod template patched", {{"object", describe(about)},
                                           {"action", verb_of(plan.action)},
                                           {"containers", containers},
-                                          {"template", subject.tpl.hash}});
+                                          {"template", subject.templates.fingerprint()}});
   announce_written(about, plan, containers);
   return Outcome::done();
 }
@@ -211,7 +212,7 @@ Outcome WorkloadReconciler::failed(const Case& subject, const WorkloadPlan& plan
   if (error.code != base::ErrorCode::InvalidInput) {
     return outcome_of(error);
   }
-  subject.memory.refused = attempt_of(subject.object, goal_of(plan, subject.tpl));
+  subject.memory.refused = attempt_of(subject.object, goal_of(plan, subject.templates));
   warn_once(subject, plan.action == WorkloadAction::Remove ? "NotUninjected" : "NotInjected",
             error.message);
   return Outcome::done();

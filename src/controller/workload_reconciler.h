@@ -63,7 +63,7 @@ class WorkloadReconciler {
   // One object in the course of one reconcile.
   struct Case {
     const base::Json& object;
-    const core::Template& tpl;
+    const core::TemplateSet& templates;
     Memory& memory;
   };
 

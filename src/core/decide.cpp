@@ -1,5 +1,7 @@
 #include "core/decide.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,10 +16,24 @@ bool is_workload(const PodInObject& subject) {
   return !subject.path.pointer.empty();
 }
 
-// A Pod made from the template will have the workload's name and namespace, or nearly.
+// Whether Pods made from its template belong to the workload itself, not to something in between.
+bool owns_its_pods(std::string_view kind) {
+  constexpr std::array<std::string_view, 5> kOwners = {"StatefulSet", "DaemonSet", "Job",
+                                                       "ReplicaSet", "ReplicationController"};
+  return std::find(kOwners.begin(), kOwners.end(), kind) != kOwners.end();
+}
+
+// A Pod made from the template will be in the workload's namespace, and its name will start with
+// the workload's.
 void borrow_identity(PodFacts& facts, const base::Json& workload) {
-  if (facts.name.empty()) {
-    facts.name = base::text_of(base::find(workload, "metadata", "name"));
+  const std::string_view name = base::text_of(base::find(workload, "metadata", "name"));
+  const std::string_view kind = base::text_of(base::find(workload, "kind"));
+  if (facts.name.empty() && facts.generate_name.empty()) {
+    facts.generate_name = name;
+  }
+  if (facts.owner.name.empty() && owns_its_pods(kind)) {
+    facts.owner = {std::string(base::text_of(base::find(workload, "apiVersion"))),
+                   std::string(kind), std::string(name), ""};
   }
   if (facts.name_space.empty()) {
     facts.name_space = base::text_of(base::find(workload, "metadata", "namespace"));
@@ -58,8 +74,8 @@ void warn_of_hidden_secrets(const PodInObject& subject, const PodFacts& facts, D
 }  // namespace
 
 base::Result<DecidedPod> decide(const PodInObject& subject, const MetaFacts* name_space,
-                                const Template& tpl, const Policy& policy) {
-  auto facts = pod_facts(subject.pod);
+                                const TemplateSet& templates, const Policy& policy) {
+  auto facts = pod_facts(subject.pod, &templates);
   if (!facts) {
     return at_template(std::move(facts).error(), subject.path);
   }
@@ -67,7 +83,7 @@ base::Result<DecidedPod> decide(const PodInObject& subject, const MetaFacts* nam
   if (is_workload(subject)) {
     borrow_identity(decided.facts, subject.object);
   }
-  decided.decision = inject(decided.facts, name_space, tpl, policy);
+  decided.decision = inject(decided.facts, name_space, templates, policy);
   warn_of_misplaced_keys(subject, policy, decided.decision);
   warn_of_hidden_secrets(subject, decided.facts, decided.decision);
   return decided;

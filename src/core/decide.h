@@ -10,7 +10,7 @@
 #include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "core/workload.h"
 
 namespace injector::core {
@@ -23,14 +23,14 @@ struct PodInObject {
 };
 
 struct DecidedPod {
-  PodFacts facts;  // A pod template has the name and the namespace of its workload.
+  PodFacts facts;  // Of a pod template: in its workload's namespace, named after it.
   Decision decision;
 };
 
 /// `name_space` is null where nothing is known of the Pod's Namespace. Fails as pod_facts() does,
 /// with the whole path: "spec.template.spec.containers: missing".
 [[nodiscard]] base::Result<DecidedPod> decide(const PodInObject& subject,
-                                              const MetaFacts* name_space, const Template& tpl,
-                                              const Policy& policy);
+                                              const MetaFacts* name_space,
+                                              const TemplateSet& templates, const Policy& policy);
 
 }  // namespace injector::core

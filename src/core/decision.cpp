@@ -40,6 +40,14 @@ std::string_view to_string(Reason reason) noexcept {
       return "NotCreate";
     case Reason::VolumeConflict:
       return "VolumeConflict";
+    case Reason::UnknownTemplate:
+      return "UnknownTemplate";
+    case Reason::TemplateConflict:
+      return "TemplateConflict";
+    case Reason::OverrideNotAllowed:
+      return "OverrideNotAllowed";
+    case Reason::MissingValue:
+      return "MissingValue";
   }
   return "";
 }
@@ -54,6 +62,8 @@ std::string_view to_string(Rule rule) noexcept {
       return "namespace annotation";
     case Rule::NamespaceLabel:
       return "namespace label";
+    case Rule::Selector:
+      return "template selector";
     case Rule::Default:
       return "default";
   }

@@ -27,18 +27,21 @@
 
 #include "base/printable.h"
 #include "core/pod_facts.h"
-#include "core/template.h"
+#include "core/template_set.h"
 #include "core/workload.h"
 
 namespace injector::core {
 
+inline constexpr std::string_view kOverrideImage = "auto";
+
 template <class Node>
 class PodFactsGatherer {
  public:
-  /// With a template, only those volumes are kept whose names it has as well: the others cannot
-  /// matter to it, and a Pod may list a hundred thousand.
-  [[nodiscard]] static base::Result<PodFacts> gather(Node pod, const Template* tpl = nullptr) {
-    PodFactsGatherer gatherer(tpl);
+  /// With templates, only what matters to them is kept: volumes and overriding containers by their
+  /// names, as a Pod may list a hundred thousand.
+  [[nodiscard]] static base::Result<PodFacts> gather(Node pod,
+                                                     const TemplateSet* templates = nullptr) {
+    PodFactsGatherer gatherer(templates);
     if (!pod.is_object()) {
       return base::invalid("not an object");
     }
@@ -51,8 +54,8 @@ class PodFactsGatherer {
   }
 
  private:
-  explicit PodFactsGatherer(const Template* tpl)
-      : tpl_(tpl) {}
+  explicit PodFactsGatherer(const TemplateSet* templates)
+      : templates_(templates) {}
 
   void fail(std::string_view path, std::string_view what) {
     if (problem_.empty()) {
@@ -157,6 +160,10 @@ class PodFactsGatherer {
     }
     facts_.host_network = spec.member("hostNetwork").boolean().value_or(false);
     facts_.windows = is_for_windows(spec);
+    if (templates_ == nullptr || templates_->uses_service_account()) {
+      facts_.service_account =
+          read_text(spec.member("serviceAccountName"), "spec.serviceAccountName");
+    }
     if (read_containers(spec.member("containers"), "spec.containers", facts_.containers) !=
         Presence::Present) {
       fail("spec.containers", "missing");
@@ -184,8 +191,7 @@ class PodFactsGatherer {
   }
 
   [[nodiscard]] bool matters(std::string_view volume) const {
-    return tpl_ == nullptr || std::any_of(tpl_->volumes.begin(), tpl_->volumes.end(),
-                                          [&](const Piece& piece) { return piece.name == volume; });
+    return templates_ == nullptr || templates_->has_volume(volume);
   }
 
   // By the field that says so since 1.25, or by the nodes it may run on.
@@ -222,7 +228,16 @@ class PodFactsGatherer {
       into.push_back(
           {read_text(container.member("name"), [&] { return fmt::format("{}[].name", path); }),
            read_ports(container.member("ports"))});
+      keep_if_override(container, into.back());
     });
+  }
+
+  // A container without an image of its own stands for the sidecar of its name.
+  void keep_if_override(Node container, ContainerFacts& facts) {
+    const bool ours = templates_ == nullptr || templates_->has_container(facts.name);
+    if (ours && container.member("image").text() == kOverrideImage) {
+      facts.override_json = container.json();
+    }
   }
 
   std::vector<Port> read_ports(Node list) {
@@ -236,7 +251,7 @@ class PodFactsGatherer {
     return ports;
   }
 
-  const Template* tpl_;  // Not owned; null: everything is kept.
+  const TemplateSet* templates_;  // Not owned; null: everything is kept.
   PodFacts facts_;
   std::string problem_;  // The first one; empty: none yet.
 };

@@ -7,12 +7,16 @@
 #include "core/decision.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 
 namespace injector::core {
 
-/// Idempotent: an injected Pod is AlreadyInitialized. The decision's plan points into `tpl`.
-/// `name_space` is null where nothing is known of the Pod's Namespace.
+/// Idempotent: an injected Pod is AlreadyInitialized. The decision's plan keeps the templates it
+/// needs. `name_space` is null where nothing is known of the Pod's Namespace.
+[[nodiscard]] Decision inject(const PodFacts& pod, const MetaFacts* name_space,
+                              const TemplateSet& templates, const Policy& policy);
+
+/// With one template for everybody, which outlives the decision.
 [[nodiscard]] Decision inject(const PodFacts& pod, const MetaFacts* name_space, const Template& tpl,
                               const Policy& policy);
 

@@ -25,8 +25,8 @@ std::string to_string(const OwnerFacts& owner) {
   return owner.name.empty() ? std::string() : owner.kind + "/" + owner.name;
 }
 
-base::Result<PodFacts> pod_facts(const base::Json& pod) {
-  return PodFactsGatherer<TreeNode>::gather(TreeNode(&pod));
+base::Result<PodFacts> pod_facts(const base::Json& pod, const TemplateSet* templates) {
+  return PodFactsGatherer<TreeNode>::gather(TreeNode(&pod), templates);
 }
 
 MetaFacts meta_facts(const base::Json& object) {

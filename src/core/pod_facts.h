@@ -10,9 +10,11 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "core/template.h"
+#include "core/string_map.h"
 
 namespace injector::core {
+
+class TemplateSet;
 
 struct Port {
   std::int64_t number = 0;
@@ -24,6 +26,7 @@ struct Port {
 struct ContainerFacts {
   std::string name;
   std::vector<Port> ports;
+  std::string override_json = {};  // All of it as text, if its image is `auto`; see override.h.
 
   bool operator==(const ContainerFacts&) const = default;
 };
@@ -55,6 +58,7 @@ struct PodFacts {
   std::string name;           // Empty where the server is still to generate it,
   std::string generate_name;  // or this is.
   std::string name_space;
+  std::string service_account;  // Gathered only where a template uses it.
   OwnerFacts owner;
   StringMap labels;
   StringMap annotations;
@@ -78,7 +82,9 @@ struct PodFacts {
 };
 
 /// Fails where something that matters has a wrong type: "spec.containers[2]: not an object".
-[[nodiscard]] base::Result<PodFacts> pod_facts(const base::Json& pod);
+/// With templates, only what matters to them is gathered of volumes and containers.
+[[nodiscard]] base::Result<PodFacts> pod_facts(const base::Json& pod,
+                                               const TemplateSet* templates = nullptr);
 
 /// The labels and annotations of a Namespace or of a workload's own metadata.
 struct MetaFacts {

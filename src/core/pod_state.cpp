@@ -40,6 +40,19 @@ void trim_elements(Json& object, std::string_view field,
   }
 }
 
+// The image says something only where it stands for a sidecar's.
+void trim_containers(Json& spec, std::string_view field) {
+  Json* list = base::find(spec, field);
+  if (list == nullptr || !list->is_array()) {
+    return;
+  }
+  for (Json& container : *list) {
+    const bool stands_in = base::text_of(base::find(std::as_const(container), "image")) == "auto";
+    container = stands_in ? only(container, {"name", "ports", "image"})
+                          : only(container, {"name", "ports"});
+  }
+}
+
 Json trimmed_metadata(const Json& metadata) {
   Json kept = only(metadata, {"name", "generateName", "namespace", "uid", "resourceVersion",
                               "labels", "annotations", "ownerReferences", "deletionTimestamp"});
@@ -52,10 +65,10 @@ Json trimmed_metadata(const Json& metadata) {
 }
 
 Json trimmed_spec(const Json& spec) {
-  Json kept =
-      only(spec, {"containers", "initContainers", "volumes", "hostNetwork", "os", "nodeSelector"});
-  trim_elements(kept, "containers", {"name", "ports"});
-  trim_elements(kept, "initContainers", {"name"});
+  Json kept = only(spec, {"containers", "initContainers", "volumes", "hostNetwork", "os",
+                          "nodeSelector", "serviceAccountName"});
+  trim_containers(kept, "containers");
+  trim_containers(kept, "initContainers");
   trim_elements(kept, "volumes", {"name"});
   return kept;
 }
@@ -76,22 +89,26 @@ std::string_view to_string(PodState state) noexcept {
   return "";
 }
 
-PodState pod_state(const PodFacts& pod, const MetaFacts* name_space, const Template& tpl,
+PodState pod_state(const PodFacts& pod, const MetaFacts* name_space, const TemplateSet& templates,
                    const Policy& policy) {
   if (const std::string* text = find(pod.annotations, policy.status_key())) {
-    const Json parsed = Json::parse(*text, nullptr, false);
-    const bool current = base::text_of(base::find(parsed, "template")) == tpl.hash;
+    const auto status = read_status(Json::parse(*text, nullptr, false));
+    const bool current = status && is_current(status.value(), templates, pod.name_space);
     return current ? PodState::Injected : PodState::Outdated;
   }
-  if (opt_in(pod, name_space, policy).answer != Answer::Yes) {
+  if (opt_in(pod, name_space, templates, policy).answer != Answer::Yes) {
     return PodState::NotAsked;
   }
-  const Decision decision = inject(pod, name_space, tpl, policy);
+  const Decision decision = inject(pod, name_space, templates, policy);
   switch (decision.reason) {
     case Reason::AlreadyInitialized:
       return PodState::Injected;
     case Reason::Injected:
     case Reason::VolumeConflict:
+    case Reason::UnknownTemplate:
+    case Reason::TemplateConflict:
+    case Reason::OverrideNotAllowed:
+    case Reason::MissingValue:
       return PodState::Missing;
     case Reason::NotRequested:
     case Reason::OptedOut:

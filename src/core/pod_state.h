@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "core/pod_facts.h"
 #include "core/policy.h"
-#include "core/template.h"
+#include "core/template_set.h"
 
 namespace injector::core {
 
@@ -23,7 +23,7 @@ enum class PodState {
 
 /// `name_space` is null where nothing is known of the Pod's Namespace.
 [[nodiscard]] PodState pod_state(const PodFacts& pod, const MetaFacts* name_space,
-                                 const Template& tpl, const Policy& policy);
+                                 const TemplateSet& templates, const Policy& policy);
 
 /// A runtime::Transform for caches of Pods: drops everything that neither pod_facts() nor an owner,
 /// phase or deletion check reads. The rest of a Pod's facts is the same before and after, but for

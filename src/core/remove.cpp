@@ -51,6 +51,18 @@ void erase_named(Json& spec, std::string_view field, const Names& names) {
   *list = std::move(kept);
 }
 
+// Where they stood, or at the end of a list that is shorter now.
+void give_back(Json& spec, const Status& status) {
+  for (const ReplacedContainer& each : status.replaced) {
+    Json& list = spec[each.init ? "initContainers" : "containers"];
+    if (!list.is_array()) {
+      list = Json::array();
+    }
+    const auto at = static_cast<Json::difference_type>(std::min(each.index, list.size()));
+    list.insert(list.begin() + at, Json::parse(each.json, nullptr, false));
+  }
+}
+
 void erase_keys(Json& metadata, std::string_view field, const Names& keys) {
   Json* map = base::find(metadata, field);
   if (map == nullptr || !map->is_object()) {
@@ -75,6 +87,9 @@ void clean_spec(Json& spec, const Status& status) {
   }};
   for (const auto& [field, names] : lists) {
     erase_named(spec, field, *names);
+  }
+  give_back(spec, status);
+  for (const auto& [field, names] : lists) {
     erase_if_created(spec, field, fmt::format("spec.{}", field), status);
   }
 }

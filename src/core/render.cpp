@@ -23,13 +23,32 @@ Json& member(Json& object, const char* key, const Json& empty) {
   return value;
 }
 
-void add_pieces(Json& spec, const char* field, const std::vector<const Piece*>& pieces) {
-  if (pieces.empty()) {
+using Pieces = std::vector<const Piece*>;
+
+void add_pieces(Json& spec, const char* field, const Pieces& first, const Pieces& last) {
+  if (first.empty() && last.empty()) {
     return;
   }
   Json& list = member(spec, field, Json::array());
-  for (const Piece* piece : pieces) {
-    list.push_back(piece->value);
+  Json all = Json::array();
+  for (const Piece* piece : first) {
+    all.push_back(piece->json());
+  }
+  for (Json& own : list) {
+    all.push_back(std::move(own));
+  }
+  for (const Piece* piece : last) {
+    all.push_back(piece->json());
+  }
+  list = std::move(all);
+}
+
+void take_out(Json& spec, const std::vector<ReplacedContainer>& replaced) {
+  for (auto each = replaced.rbegin(); each != replaced.rend(); ++each) {
+    Json* list = base::find(spec, each->init ? "initContainers" : "containers");
+    if (list != nullptr && each->index < list->size()) {
+      list->erase(each->index);
+    }
   }
 }
 
@@ -72,17 +91,28 @@ class PatchText {
     }
   }
 
-  void add_pieces(std::string_view path, const std::vector<const Piece*>& pieces, Presence parent) {
+  // `first` go before what is there, `last` behind it.
+  void add_pieces(std::string_view path, const Pieces& first, const Pieces& last, Presence parent) {
     if (parent == Presence::Present) {
-      for (const Piece* piece : pieces) {
-        begin(path, "-");
-        text_ += piece->text;
-        text_ += '}';
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        add_piece(path, std::to_string(i), *first[i]);
       }
-    } else if (!pieces.empty()) {
+      for (const Piece* piece : last) {
+        add_piece(path, "-", *piece);
+      }
+    } else if (!first.empty() || !last.empty()) {
       begin(path);
-      append_list(pieces);
+      append_list(first, last);
       text_ += '}';
+    }
+  }
+
+  // From the end, so that the indexes of the others stay.
+  void remove(const std::vector<ReplacedContainer>& replaced) {
+    for (auto each = replaced.rbegin(); each != replaced.rend(); ++each) {
+      text_ += text_.empty() ? "[" : ",";
+      text_ += fmt::format(R"({{"op":"remove","path":"{}/spec/{}/{}"}})", prefix_,
+                           each->init ? "initContainers" : "containers", each->index);
     }
   }
 
@@ -92,6 +122,12 @@ class PatchText {
   }
 
  private:
+  void add_piece(std::string_view path, std::string_view key, const Piece& piece) {
+    begin(path, key);
+    text_ += piece.text;
+    text_ += '}';
+  }
+
   // Up to the value, which the caller appends, with the closing brace. `path` starts with a slash.
   void begin(std::string_view path, std::optional<std::string_view> key = std::nullopt) {
     text_ += text_.empty() ? "[" : ",";
@@ -116,12 +152,14 @@ class PatchText {
     text_ += '}';
   }
 
-  void append_list(const std::vector<const Piece*>& pieces) {
+  void append_list(const Pieces& first, const Pieces& last) {
     char separator = '[';
-    for (const Piece* piece : pieces) {
-      text_ += separator;
-      text_ += piece->text;
-      separator = ',';
+    for (const Pieces* pieces : {&first, &last}) {
+      for (const Piece* piece : *pieces) {
+        text_ += separator;
+        text_ += piece->text;
+        separator = ',';
+      }
     }
     text_ += ']';
   }
@@ -135,8 +173,8 @@ class PatchText {
 std::size_t room_for(const Plan& plan) {
   constexpr std::size_t kOperation = 96;
   std::size_t room = kOperation;
-  for (const auto* pieces :
-       {&plan.containers, &plan.init_containers, &plan.volumes, &plan.image_pull_secrets}) {
+  for (const auto* pieces : {&plan.first_containers, &plan.first_init_containers, &plan.containers,
+                             &plan.init_containers, &plan.volumes, &plan.image_pull_secrets}) {
     for (const Piece* piece : *pieces) {
       room += kOperation + piece->text.size();
     }
@@ -156,10 +194,11 @@ Json patched_object(Json pod, const Plan& plan) {
   add_entries(metadata, "labels", plan.labels);
   add_entries(metadata, "annotations", plan.annotations);
   Json& spec = member(pod, "spec", Json::object());
-  add_pieces(spec, "initContainers", plan.init_containers);
-  add_pieces(spec, "containers", plan.containers);
-  add_pieces(spec, "volumes", plan.volumes);
-  add_pieces(spec, "imagePullSecrets", plan.image_pull_secrets);
+  take_out(spec, plan.replaced);
+  add_pieces(spec, "initContainers", plan.first_init_containers, plan.init_containers);
+  add_pieces(spec, "containers", plan.first_containers, plan.containers);
+  add_pieces(spec, "volumes", {}, plan.volumes);
+  add_pieces(spec, "imagePullSecrets", {}, plan.image_pull_secrets);
   return pod;
 }
 
@@ -170,10 +209,13 @@ std::string json_patch(const PodFacts& facts, const Plan& plan, std::string_view
   }
   patch.add_entries("/metadata/labels", plan.labels, facts.labels_map);
   patch.add_entries("/metadata/annotations", plan.annotations, facts.annotations_map);
-  patch.add_pieces("/spec/initContainers", plan.init_containers, facts.init_container_list);
-  patch.add_pieces("/spec/containers", plan.containers, Presence::Present);
-  patch.add_pieces("/spec/volumes", plan.volumes, facts.volume_list);
-  patch.add_pieces("/spec/imagePullSecrets", plan.image_pull_secrets, facts.image_pull_secret_list);
+  patch.remove(plan.replaced);
+  patch.add_pieces("/spec/initContainers", plan.first_init_containers, plan.init_containers,
+                   facts.init_container_list);
+  patch.add_pieces("/spec/containers", plan.first_containers, plan.containers, Presence::Present);
+  patch.add_pieces("/spec/volumes", {}, plan.volumes, facts.volume_list);
+  patch.add_pieces("/spec/imagePullSecrets", {}, plan.image_pull_secrets,
+                   facts.image_pull_secret_list);
   return std::move(patch).take();
 }
 

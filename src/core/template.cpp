@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
+
+#include "core/native_sidecars.h"
 
 namespace injector::core {
 namespace {
@@ -43,17 +46,59 @@ std::string sha256_hex(const std::string& text, std::size_t digits) {
   return hex;
 }
 
+std::vector<Pattern> patterns_of(const StringMap& map) {
+  std::vector<Pattern> patterns;
+  bool any = false;
+  for (const auto& [key, value] : map) {
+    auto pattern = parse_pattern(value);
+    patterns.push_back(pattern ? std::move(pattern).value() : Pattern());
+    any = any || !patterns.back().empty();
+  }
+  return any ? patterns : std::vector<Pattern>();
+}
+
 }  // namespace
 
 Piece::Piece(Json json)
     : name(base::text_of(base::find(json, "name"))),
       value(std::move(json)),
-      text(base::to_text(value)) {}
+      text(base::to_text(value)),
+      pattern(json_pattern(value)) {}
 
-const std::string* find(const StringMap& map, std::string_view key) noexcept {
-  const auto found =
-      std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == key; });
-  return found == map.end() ? nullptr : &found->second;
+Piece::Piece(std::string piece_name, std::string json_text)
+    : name(std::move(piece_name)),
+      text(std::move(json_text)) {}
+
+Json Piece::json() const {
+  return value.is_null() ? Json::parse(text, nullptr, false) : value;
+}
+
+std::string_view to_string(Placement placement) noexcept {
+  switch (placement) {
+    case Placement::Container:
+      return "container";
+    case Placement::Native:
+      return "native";
+    case Placement::Auto:
+      return "auto";
+  }
+  return "";
+}
+
+std::string_view to_string(Position position) noexcept {
+  return position == Position::First ? "first" : "last";
+}
+
+void complete(Template& tpl) {
+  tpl.hash = hash_of(tpl);
+  tpl.native_containers.clear();
+  if (tpl.placement != Placement::Container) {
+    for (const Piece& container : tpl.containers) {
+      tpl.native_containers.emplace_back(as_native(container.value));
+    }
+  }
+  tpl.label_patterns = patterns_of(tpl.labels);
+  tpl.annotation_patterns = patterns_of(tpl.annotations);
 }
 
 std::string hash_of(const Template& tpl) {
@@ -64,6 +109,16 @@ std::string hash_of(const Template& tpl) {
   canonical["imagePullSecrets"] = sorted(tpl.image_pull_secrets);
   canonical["labels"] = sorted(tpl.labels);
   canonical["annotations"] = sorted(tpl.annotations);
+  const Template plain;
+  if (tpl.placement != plain.placement) {
+    canonical["placement"] = to_string(tpl.placement);
+  }
+  if (tpl.position != plain.position) {
+    canonical["position"] = to_string(tpl.position);
+  }
+  if (tpl.overrides != plain.overrides) {
+    canonical["overrides"] = tpl.overrides;
+  }
   return "sha256:" + sha256_hex(canonical.dump(), 16);
 }
 

@@ -38,13 +38,19 @@ std::string placeholder_name(const Template& tpl) {
 
 void add_pieces(Json& spec, const char* field, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) {
-    spec[field].push_back(piece.value);
+    spec[field].push_back(
+        piece.pattern.empty()
+            ? piece.value
+            : Json::parse(fill_with_samples(piece.pattern, Escaping::Json), nullptr, false));
   }
 }
 
 void add_entries(Json& metadata, const char* field, const StringMap& map) {
   for (const auto& [key, value] : map) {
-    metadata[field][key] = value;
+    const auto pattern = parse_pattern(value);
+    metadata[field][key] = pattern && !pattern.value().empty()
+                               ? fill_with_samples(pattern.value(), Escaping::None)
+                               : value;
   }
 }
 

@@ -63,7 +63,7 @@ ClusterView::ClusterView(kube::RestClient& client, const core::Policy& policy, S
       look_up_(std::move(look_up)),
       feed_(feed),
       loop_context_(loop_context),
-      inventory_({first.tpl, policy, {}}),
+      inventory_({first.in_use, policy, {}}),
       surroundings_(std::make_shared<const Surroundings>(std::move(first))) {
   follow_namespaces();
   follow_pods();
@@ -144,9 +144,10 @@ void ClusterView::tell(const runtime::Object& object, std::string_view what,
 }
 
 void ClusterView::set(Surroundings next) {
-  const bool other_template = next.tpl.hash != inventory_.context().tpl.hash;
+  const bool other_template = next.in_use.fingerprint() !=
+                              inventory_.context().templates.fingerprint();
   if (other_template) {
-    inventory_.set_template(next.tpl);
+    inventory_.set_templates(next.in_use);
   }
   {
     const base::MutexLock lock(mutex_);

@@ -29,7 +29,7 @@ namespace injector::dashboard {
 /// What is asked for now and then.
 struct Surroundings {
   std::string cluster;          // The lead of the overview: which cluster this is.
-  core::Template tpl;           // What Pods are compared with.
+  core::TemplateSet in_use;     // What Pods are compared with.
   std::string template_source;  // "configmap ns/name (sha256:...)"
   base::Json templates = base::Json::array();
   base::Json certificates = base::Json::array();

@@ -68,9 +68,9 @@ cli::DecisionContext Inventory::context() const {
   return context_;
 }
 
-void Inventory::set_template(core::Template tpl) {
+void Inventory::set_templates(core::TemplateSet templates) {
   const base::MutexLock lock(mutex_);
-  context_.tpl = std::move(tpl);
+  context_.templates = std::move(templates);
 }
 
 void Inventory::put_namespace(const std::string& name, const core::MetaFacts* name_space) {
@@ -90,7 +90,7 @@ const core::MetaFacts* Inventory::namespace_of(const Json& object) const {
 std::string Inventory::put_pod(const Json& pod) {
   const base::MutexLock lock(mutex_);
   cli::StatusReport report;
-  cli::add_pod(pod, namespace_of(pod), context_.tpl, context_.policy, report);
+  cli::add_pod(pod, namespace_of(pod), context_.templates, context_.policy, report);
   if (report.rows.empty()) {
     remove(key_of("Pod", text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")));
     return {};
@@ -108,7 +108,7 @@ void Inventory::put_workload(const Json& workload) {
   const std::string name = text_at(workload, "metadata", "name");
   const Key key = key_of(kind, name_space, name);
   cli::StatusReport report;
-  cli::add_workload(workload, namespace_of(workload), context_.tpl, context_.policy, report);
+  cli::add_workload(workload, namespace_of(workload), context_.templates, context_.policy, report);
   warnings_.erase(key);
   if (!report.warnings.empty()) {
     warnings_.emplace(key, std::move(report.warnings));

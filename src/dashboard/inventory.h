@@ -37,7 +37,7 @@ class Inventory {
 
   /// Another template, or a Namespace that says something else: all rows are of the past until they
   /// are put again. `name_space` null: the Namespace is gone.
-  void set_template(core::Template tpl) INJ_EXCLUDES(mutex_);
+  void set_templates(core::TemplateSet templates) INJ_EXCLUDES(mutex_);
   void put_namespace(const std::string& name, const core::MetaFacts* name_space)
       INJ_EXCLUDES(mutex_);
 

@@ -256,7 +256,9 @@ Json template_json(const core::Template& tpl, const std::string& version) {
 // The template's part of the answer. False: it cannot be used.
 bool take_template(const PlaygroundRequest& request, cli::DecisionContext& context, Json& answer) {
   if (request.template_text.empty()) {
-    answer["template"] = template_json(context.tpl, request.kubernetes_version);
+    const core::Template* in_use = context.templates.default_for("");
+    answer["template"] = template_json(in_use == nullptr ? core::Template() : *in_use,
+                                       request.kubernetes_version);
     return true;
   }
   templates::TemplateReport report = templates::check_template_file(request.template_text);
@@ -266,7 +268,7 @@ bool take_template(const PlaygroundRequest& request, cli::DecisionContext& conte
   answer["template"]["problems"] = problems_json(report.problems);
   answer["template"]["warnings"] = problems_json(report.warnings);
   if (usable) {
-    context.tpl = *std::move(report.value);
+    context.templates = *std::move(report.value);
   }
   return usable;
 }

@@ -20,11 +20,26 @@ Place Place::element(std::size_t index) const {
 }
 
 void Findings::problem(const Place& place, std::string message) {
-  report_.problems.push_back({line_of(place.pointer), place.path, std::move(message)});
+  if (ignored_.contains(place.pointer)) {
+    return;
+  }
+  report_.problems.push_back(
+      {line_of(top_.pointer + place.pointer), path_of(place), std::move(message)});
 }
 
 void Findings::warning(const Place& place, std::string message) {
-  report_.warnings.push_back({line_of(place.pointer), place.path, std::move(message)});
+  if (ignored_.contains(place.pointer)) {
+    return;
+  }
+  report_.warnings.push_back(
+      {line_of(top_.pointer + place.pointer), path_of(place), std::move(message)});
+}
+
+std::string Findings::path_of(const Place& place) const {
+  if (top_.path.empty() || place.path.empty()) {
+    return top_.path + place.path;
+  }
+  return top_.path + (place.path.front() == '[' ? "" : ".") + place.path;
 }
 
 // The line of the place itself or, where it is missing, of the nearest parent.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "template/parser.h"
@@ -23,9 +25,14 @@ struct Place {
 
 class Findings {
  public:
-  Findings(const yaml::YamlSource& source, TemplateReport& report)
+  /// `top` is where the template stands in the source; places are relative to it.
+  Findings(const yaml::YamlSource& source, TemplateReport& report, Place top = {})
       : source_(source),
-        report_(report) {}
+        report_(report),
+        top_(std::move(top)) {}
+
+  /// Nothing is said about these from now on: what they are is known for each Pod only.
+  void ignore(std::set<std::string> pointers) { ignored_ = std::move(pointers); }
 
   /// No Pod can have this.
   void problem(const Place& place, std::string message);
@@ -35,9 +42,12 @@ class Findings {
 
  private:
   [[nodiscard]] std::size_t line_of(std::string pointer) const;
+  [[nodiscard]] std::string path_of(const Place& place) const;
 
   const yaml::YamlSource& source_;  // Not owned.
   TemplateReport& report_;          // Not owned; collects.
+  const Place top_;
+  std::set<std::string> ignored_;  // Pointers.
 };
 
 /// Calls visit(element, its place) for each mapping in the list `parent.field`; does nothing where

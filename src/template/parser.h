@@ -1,5 +1,10 @@
-// The sidecar's definition: from the YAML of a ConfigMap (key `config`) or bare, checked once, so
-// that everything behind can rely on it. All problems are reported, not just the first.
+// The sidecars' definitions, checked once, so that everything behind can rely on them. All problems
+// are reported, not just the first. A text holds
+//
+//   a ConfigMap: the key `config` is the default template, named `envoy`; every other key is a
+//   template of that name;
+//   SidecarTemplate objects, which have names of their own and may have selectors;
+//   or one bare template.
 //
 // All functions are pure and may be called from any thread.
 
@@ -13,7 +18,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "core/label_selector.h"
 #include "core/template.h"
+#include "core/template_set.h"
 
 namespace injector::templates {
 
@@ -30,15 +37,35 @@ struct TemplateOptions {
   // Let fields through, inside containers and volumes, that a newer Kubernetes may know. The
   // template's own fields are ours: one that we do not know cannot be applied.
   bool allow_unknown_fields = false;
+  // SidecarTemplates of this namespace, or of none, serve the whole cluster.
+  std::string own_namespace = "envoy-initializer";
 };
 
 struct TemplateReport {
-  std::optional<core::Template> value;    // Set exactly if there are no problems.
-  std::vector<TemplateProblem> problems;  // By line.
-  std::vector<TemplateProblem> warnings;  // By line; they do not stop it.
+  std::string name{core::kDefaultTemplate};
+  std::string name_space{};  // The one whose Pods it serves; empty: all of them.
+  std::string object{};      // "sidecartemplate shop/otel"; empty: it is no object.
+  std::optional<core::LabelSelector> selector{};
+  std::optional<core::LabelSelector> namespace_selector{};
+  std::optional<core::Template> value{};    // Set exactly if there are no problems.
+  std::vector<TemplateProblem> problems{};  // By line.
+  std::vector<TemplateProblem> warnings{};  // By line; they do not stop it.
+
+  /// The problems as one Error, a line each, in which `file` names the origin.
+  [[nodiscard]] base::Error error(std::string_view file) const;
+
+  /// What serves of it; there are no problems. `origin` is where it was found.
+  [[nodiscard]] core::ServedTemplate served(std::string_view origin) &&;
 };
 
-/// Of a file: the first ConfigMap in it, else its first document as the bare template.
+/// All the templates of a text; at least one. `bare_name` is that of a template without one of its
+/// own.
+[[nodiscard]] std::vector<TemplateReport> check_templates(
+    std::string_view text, const TemplateOptions& options = {},
+    std::string_view bare_name = core::kDefaultTemplate);
+
+/// Of a text with one template, or the default template among several, else the first: with the
+/// problems of all of them.
 [[nodiscard]] TemplateReport check_template_file(std::string_view text,
                                                  const TemplateOptions& options = {});
 
@@ -47,6 +74,12 @@ struct TemplateReport {
 [[nodiscard]] base::Result<core::Template> parse_template(std::string_view text,
                                                           std::string_view file,
                                                           const TemplateOptions& options = {});
+
+/// A name that a template can have: at most 63 of a-z, 0-9, - and ., the last two not at the ends.
+[[nodiscard]] bool is_template_name(std::string_view name) noexcept;
+
+/// YAML or JSON, for core::Policy.
+[[nodiscard]] base::Result<base::Json> read_overrides(std::string_view text);
 
 /// The built-in template: the Envoy of manifests/configmap.yaml.
 [[nodiscard]] std::string_view default_template_text() noexcept;

@@ -67,7 +67,8 @@ TEST_CASE("admission: every recorded creation of an annotated Pod gets a patch t
     REQUIRE(response.contains("patch"));
     CHECK(response.at("patchType") == "JSONPatch");
     CHECK(response.at("auditAnnotations").at("reason") == "Injected");
-    CHECK(response.at("auditAnnotations").at("template") == bench.templates.current()->hash);
+    CHECK(response.at("auditAnnotations").at("template") ==
+          bench.templates.current()->fingerprint());
     const auto patch = base::base64_decode(response.at("patch").get<std::string>()).value();
     const Json pod =
         patch::apply_json_patch(review.at("request").at("object"), base::read_json(patch).value())

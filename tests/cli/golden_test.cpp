@@ -86,7 +86,8 @@ Case read_case(const fs::path& folder) {
     golden.template_text = tests::read_file(tests::data_path("fixtures/envoy/configmap.yaml"));
   }
   read_args(golden);
-  golden.context.tpl = templates::parse_template(golden.template_text, "template.yaml").value();
+  golden.context.templates =
+      templates::parse_template(golden.template_text, "template.yaml").value();
   if (fs::exists(folder / "namespaces.yaml")) {
     std::istringstream in;
     std::ostringstream sink;

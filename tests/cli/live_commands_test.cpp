@@ -65,7 +65,7 @@ spec: {containers: [{name: app, image: app}]}
 }
 
 Json injected(Json object, const core::Template& tpl) {
-  const DecisionContext with{tpl, {}, {}};
+  const DecisionContext with{core::Template(tpl), {}, {}};
   const auto decided = decide_object(object, with);
   Json& place = *core::pod_at(object, decided.value()->path);
   place = core::patched_object(std::move(place), decided.value()->decision.plan);

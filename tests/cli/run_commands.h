@@ -29,7 +29,7 @@ inline constexpr const char* kTemplate =
 
 inline DecisionContext context_with(const std::string& template_text) {
   DecisionContext result;
-  result.tpl = templates::parse_template(template_text, "template.yaml").value();
+  result.templates = templates::parse_template(template_text, "template.yaml").value();
   return result;
 }
 

@@ -29,7 +29,7 @@ constexpr const char* kTemplate =
 
 DecisionContext context() {
   DecisionContext result;
-  result.tpl = templates::parse_template(kTemplate, "template.yaml").value();
+  result.templates = templates::parse_template(kTemplate, "template.yaml").value();
   result.policy.inject_by_default = true;
   return result;
 }

@@ -212,8 +212,10 @@ struct Replica {
   }
 
   [[nodiscard]] std::string image() const {
-    const auto tpl = templates.current();
-    return tpl ? std::string(base::text_of(base::find(tpl->containers.front().value, "image")))
+    const auto current = templates.current();
+    const core::Template* tpl = current ? current->default_for("") : nullptr;
+    return tpl != nullptr
+               ? std::string(base::text_of(base::find(tpl->containers.front().value, "image")))
                : std::string();
   }
 
@@ -287,18 +289,18 @@ TEST_CASE("template config map: without it the built-in template serves, and aft
   Cluster cluster;
   const Replica replica(cluster);
   const std::string builtin = templates::default_template().hash;
-  CHECK(replica.templates.current()->hash == builtin);
+  CHECK(replica.templates.current()->fingerprint() == builtin);
   CHECK_THAT(replica.templates.remark(), Catch::Contains("ours/sidecar does not exist"));
   CHECK_FALSE(replica.templates.failure().has_value());
   cluster.set(kGood);
   CHECK(eventually([&] { return replica.image() == "envoy:good"; }));
   cluster.remove();
-  CHECK(eventually([&] { return replica.templates.current()->hash == builtin; }));
+  CHECK(eventually([&] { return replica.templates.current()->fingerprint() == builtin; }));
   SECTION("also across a restart, when what comes next is bad") {
     CHECK(eventually([&] { return cluster.last_good() == templates::default_template_text(); }));
     cluster.set(kBad);
     const Replica next(cluster);
-    CHECK(next.templates.current()->hash == builtin);
+    CHECK(next.templates.current()->fingerprint() == builtin);
   }
 }
 

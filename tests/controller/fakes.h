@@ -32,8 +32,8 @@ inline base::Json json(const std::string& text) {
 }
 
 /// Two templates that differ in the image.
-inline std::shared_ptr<const core::Template> sidecar(const std::string& image) {
-  return std::make_shared<const core::Template>(
+inline std::shared_ptr<const core::TemplateSet> sidecar(const std::string& image) {
+  return std::make_shared<const core::TemplateSet>(
       templates::parse_template("containers: [{name: envoy, image: '" + image +
                                     "', volumeMounts: [{name: conf, mountPath: /etc/envoy}]}]\n"
                                     "volumes: [{name: conf, configMap: {name: envoy}}]\n",
@@ -171,7 +171,7 @@ class World {
             base::Logger::silent()};
   }
 
-  void set_template(std::shared_ptr<const core::Template> tpl) {
+  void set_template(std::shared_ptr<const core::TemplateSet> tpl) {
     const std::lock_guard lock(mutex_);
     template_ = std::move(tpl);
   }
@@ -206,7 +206,7 @@ class World {
   prometheus::Registry registry_;
   Metrics metrics_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const core::Template> template_ = sidecar("envoy:1");
+  std::shared_ptr<const core::TemplateSet> template_ = sidecar("envoy:1");
   std::vector<std::string> events_;
   std::vector<std::string> messages_;
   std::vector<std::string> lines_;

@@ -163,9 +163,9 @@ TEST_CASE("initializer: a sidecar that the server does not accept is a refusal",
           "[controller][threads]") {
   FakeInitializerApi api({kOurs});
   fakes::World world;
-  core::Template broken = *fakes::sidecar("envoy:1");
+  core::Template broken = *fakes::sidecar("envoy:1")->default_for("shop");
   broken.volumes.clear();
-  world.set_template(std::make_shared<const core::Template>(broken));
+  world.set_template(std::make_shared<const core::TemplateSet>(std::move(broken)));
   const RunningLoop running(api, world);
   const auto answer = api.create(pod("web"), {});
   REQUIRE(answer.code == 422);

@@ -40,7 +40,7 @@ Json pod(const std::string& name, const std::string& owner = "") {
 }
 
 // What the webhook would make of it.
-Json injected(const Json& object, const core::Template& tpl) {
+Json injected(const Json& object, const core::TemplateSet& tpl) {
   const auto facts = core::pod_facts(object).value();
   return core::patched_object(object, core::inject(facts, nullptr, tpl, core::Policy()).plan);
 }
@@ -64,7 +64,8 @@ class FakeEvictor final : public cluster::PodEvictor {
   }
 
   std::map<std::string, Json> pods;
-  std::shared_ptr<const core::Template> webhook = fakes::sidecar("envoy:1");  // Null: it is away.
+  std::shared_ptr<const core::TemplateSet> webhook =
+      fakes::sidecar("envoy:1");  // Null: it is away.
   base::Result<void> answer;
   std::vector<Json> probes;
   std::vector<std::string> evicted;

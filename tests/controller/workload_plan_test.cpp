@@ -17,7 +17,8 @@ using base::Json;
 
 const core::Policy kPolicy;
 
-WorkloadPlan plan(const Json& object, const core::Template& tpl, Rollout rollout = Rollout::Never) {
+WorkloadPlan plan(const Json& object, const core::TemplateSet& tpl,
+                  Rollout rollout = Rollout::Never) {
   auto result = plan_workload(object, {tpl, kPolicy, nullptr}, rollout);
   if (!result) {
     FAIL(result.error().message);
@@ -109,8 +110,8 @@ TEST_CASE("workload plan: a sidecar that is not of our making is not taken out",
   REQUIRE(plan(own, *fakes::sidecar("envoy:1")).action == WorkloadAction::Nothing);
 }
 
-std::shared_ptr<const core::Template> private_sidecar() {
-  return std::make_shared<const core::Template>(
+std::shared_ptr<const core::TemplateSet> private_sidecar() {
+  return std::make_shared<const core::TemplateSet>(
       templates::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
                                 "imagePullSecrets: [{name: regcred}]\n",
                                 "test")

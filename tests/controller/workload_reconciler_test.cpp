@@ -274,8 +274,8 @@ TEST_CASE("workloads: what is warned of is injected all the same", "[controller]
   REQUIRE(bench.world.events() == std::vector<std::string>{"NeverCompletes web", "Injected web"});
 }
 
-std::shared_ptr<const core::Template> private_sidecar() {
-  return std::make_shared<const core::Template>(
+std::shared_ptr<const core::TemplateSet> private_sidecar() {
+  return std::make_shared<const core::TemplateSet>(
       templates::parse_template("containers: [{name: envoy, image: 'envoy:1'}]\n"
                                 "imagePullSecrets: [{name: regcred}]\n",
                                 "test")

@@ -79,7 +79,7 @@ TEST_CASE("pod facts: with a template, only volumes of its names are kept", "[co
     volumes.push_back({{"name", "v" + std::to_string(count)}, {"emptyDir", Json::object()}});
   }
   volumes.push_back({{"name", "conf"}, {"configMap", {{"name", "envoy"}}}});
-  const Template tpl = envoy();
+  const TemplateSet tpl = envoy();
   const auto facts = PodFactsGatherer<TreeNode>::gather(TreeNode(&pod), &tpl).value();
   REQUIRE(facts.volumes.size() == 1);
   CHECK(facts.volumes.front().name == "conf");

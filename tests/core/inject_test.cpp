@@ -253,7 +253,8 @@ TEST_CASE("inject: the pod's own labels and annotations are never replaced", "[c
 DecidedPod decide_workload(const char* text, const Template& tpl) {
   const Json object = Json::parse(text);
   const auto path = pod_path(object).value();
-  return decide({object, path, *pod_at(object, path)}, nullptr, tpl, {}).value();
+  return decide({object, path, *pod_at(object, path)}, nullptr, TemplateSet::view_of(tpl), {})
+      .value();
 }
 
 TEST_CASE("decide: warns of Jobs and CronJobs by their kind", "[core]") {
