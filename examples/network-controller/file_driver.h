@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "kube/file.h"
+#include "base/files.h"
 
 #include "network.h"
 
@@ -30,7 +30,7 @@ class FileDriver final : public NetworkDriver {
   }
 
   base::Result<Network> find(const std::string& key) override {
-    const auto text = kube::read_file(path_of(key));
+    const auto text = base::read_file(path_of(key));
     const auto json = text ? base::read_json(text.value()) : text.error();
     return json ? parse_network(json.value()) : json.error();
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/files.h"
 #include "template/files.h"
 
 namespace injector::cluster {

@@ -52,7 +52,7 @@ StatusReport report() {
         pod("web-5d-b", "ReplicaSet", "web-5d", "5d", tpl.hash),
         pod("web-4c-c", "ReplicaSet", "web-4c", "4c", "sha256:old"),
         pod("db-0", "StatefulSet", "db", "", ""), pod("alone", "", "", "", tpl.hash)}) {
-    add_pod(one, nullptr, tpl, {}, result);
+    add_pod(one, nullptr, core::TemplateSet::view_of(tpl), {}, result);
   }
   sort_rows(result);
   return result;
