@@ -10,7 +10,8 @@ namespace {
 
 base::Result<void> load(const std::vector<std::string>& arguments,
                         templates::TemplateStore& templates) {
-  const auto texts = templates::read_template_texts(arguments, base::read_file);
+  const auto texts = templates::read_template_texts(
+      arguments, [](const std::string& path) { return base::read_regular_file(path); });
   if (texts) {
     return templates.update(texts.value());
   }
