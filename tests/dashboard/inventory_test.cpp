@@ -26,7 +26,7 @@ Json pod(const std::string& name_space, const std::string& name, const std::stri
 }
 
 Inventory fresh() {
-  return Inventory({templates::default_template(), {}, {}});
+  return Inventory({core::TemplateSet::view_of(templates::default_template()), {}, {}});
 }
 
 std::size_t total(const Inventory& inventory, const RowQuery& query) {

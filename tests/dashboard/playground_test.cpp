@@ -36,7 +36,7 @@ spec: {containers: [{name: app, image: nginx}]}
 )";
 
 cli::DecisionContext built_in() {
-  return {templates::default_template(), {}, {}};
+  return {core::TemplateSet::view_of(templates::default_template()), {}, {}};
 }
 
 Json decide(const std::string& manifest) {

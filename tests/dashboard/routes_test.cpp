@@ -24,7 +24,9 @@ using base::Json;
 dashboard::PageSources sources_of(const dashboard::LiveFeed& feed) {
   dashboard::PageSources sources;
   sources.version = "1.2.3";
-  sources.context = [] { return cli::DecisionContext{templates::default_template(), {}, {}}; };
+  sources.context = [] {
+    return cli::DecisionContext{core::TemplateSet::view_of(templates::default_template()), {}, {}};
+  };
   sources.templates = [] { return Json::array(); };
   sources.events = feed.broadcast();
   return sources;
