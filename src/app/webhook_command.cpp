@@ -266,13 +266,18 @@ class WebhookProcess {
   [[nodiscard]] base::Json template_list() const {
     const auto current = templates_.current();
     const auto failure = templates_.failure();
-    base::Json one = base::Json::object();
-    one["name"] = "envoy";
-    one["source"] = flags_.config.empty() ? "built-in template" : "file " + flags_.config;
-    one["hash"] = current ? current->hash : "";
-    one["accepted"] = !failure.has_value();
-    one["note"] = failure ? failure->message : templates_.remark();
-    return base::Json::array({std::move(one)});
+    base::Json list = base::Json::array();
+    for (const core::ServedTemplate& served :
+         current ? current->templates() : std::vector<core::ServedTemplate>()) {
+      base::Json one = base::Json::object();
+      one["name"] = served.tpl->name;
+      one["source"] = served.origin;
+      one["hash"] = served.tpl->hash;
+      one["accepted"] = !failure.has_value();
+      one["note"] = failure ? failure->message : templates_.remark();
+      list.push_back(std::move(one));
+    }
+    return list;
   }
 
   [[nodiscard]] http::Routes admin_routes(const http::Server& server) {
