@@ -44,25 +44,23 @@ Decision left_alone(Reason reason, std::string detail) {
 }
 
 // "sha256:..." of the default template alone, else "envoy=sha256:... otel=sha256:...".
-std::string versions_of(const core::Plan& plan) {
+// Points into the plan or into `several`.
+std::string_view versions_of(const core::Plan& plan, std::string& several) {
   if (plan.templates.size() == 1 && plan.templates.front()->name == core::kDefaultTemplate) {
     return plan.templates.front()->hash;
   }
-  std::string text;
   for (const auto& tpl : plan.templates) {
-    text += text.empty() ? "" : " ";
-    text += tpl->name + "=" + tpl->hash;
+    several += several.empty() ? "" : " ";
+    several += tpl->name + "=" + tpl->hash;
   }
-  return text;
+  return several;
 }
 
-AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision) {
+AdmissionResponse response_to(const AdmissionRequest& request, const Decision& decision,
+                              std::string_view versions) {
   AdmissionResponse response;
-  response.audit_annotations.reserve(2);
-  response.audit_annotations.emplace_back("reason", to_string(decision.reason));
-  if (!decision.plan.templates.empty()) {
-    response.audit_annotations.emplace_back("template", versions_of(decision.plan));
-  }
+  response.reason = to_string(decision.reason);
+  response.templates = versions;
   for (const core::Warning& warning : decision.warnings) {
     response.warnings.push_back(to_string(warning));
   }
@@ -177,7 +175,9 @@ std::optional<HttpReply> Admission::answer_now(std::string_view body,
 
 HttpReply Admission::finish(const AdmissionRequest& request, const Decision& decision,
                             SteadyTime::time_point start) const {
-  HttpReply reply{200, write_review(request, response_to(request, decision))};
+  std::string several;
+  const std::string_view versions = versions_of(decision.plan, several);
+  HttpReply reply{200, write_review(request, response_to(request, decision, versions))};
   const double seconds = seconds_since(start);
   metrics_.count({request.name_space, decision.outcome, decision.reason, seconds});
   log(request, decision, seconds);

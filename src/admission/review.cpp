@@ -173,14 +173,11 @@ void append_patch(std::string& text, std::string_view patch) {
 }
 
 void append_audit_annotations(std::string& text, const AdmissionResponse& response) {
-  text += R"(,"auditAnnotations":)";
-  char separator = '{';
-  for (const auto& [key, value] : response.audit_annotations) {
-    text += separator;
-    base::append_json_string(text, key);
-    text += ':';
-    base::append_json_string(text, value);
-    separator = ',';
+  text += R"(,"auditAnnotations":{"reason":)";
+  base::append_json_string(text, response.reason);
+  if (!response.templates.empty()) {
+    text += R"(,"template":)";
+    base::append_json_string(text, response.templates);
   }
   text += '}';
 }
@@ -226,7 +223,7 @@ std::string write_review(const AdmissionRequest& request, const AdmissionRespons
   if (!response.patch.empty()) {
     append_patch(text, response.patch);
   }
-  if (!response.audit_annotations.empty()) {
+  if (!response.reason.empty()) {
     append_audit_annotations(text, response);
   }
   if (v1 && !response.warnings.empty()) {

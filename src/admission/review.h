@@ -49,8 +49,10 @@ struct AdmissionResponse {
   std::string message;  // Why it is not allowed.
   int code = 0;         // With the message; 0: none.
   std::vector<std::string> warnings;
-  // Keys and values; what they point to outlives the response.
-  std::vector<std::pair<std::string_view, std::string_view>> audit_annotations;
+
+  // The audit annotations; empty: none. What they point to outlives the response.
+  std::string_view reason;
+  std::string_view templates;  // Hash, or names and hashes, of what the Pod got.
 };
 
 /// InvalidInput says what is wrong with the review: "not JSON: ...", "request.uid: missing".

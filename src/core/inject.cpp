@@ -194,21 +194,12 @@ std::string added_names(const Plan& plan) {
   return names;
 }
 
-std::optional<PlanProblem> add_all(const Templates& templates, Planner& planner) {
-  for (const auto& tpl : templates) {
-    if (auto problem = planner.add(tpl)) {
-      return problem;
-    }
-  }
-  return planner.finish();
-}
-
 }  // namespace
 
 Decision inject(const PodFacts& pod, const MetaFacts* name_space, const TemplateSet& templates,
                 const Policy& policy) {
   const OptIn asked = opt_in(pod, name_space, templates, policy);
-  const Wanted wanted = wanted_by(asked, pod, name_space, templates);
+  Wanted wanted = wanted_by(asked, pod, name_space, templates);
   if (auto skipped = reason_to_skip(pod, asked, wanted, policy)) {
     return *std::move(skipped);
   }
@@ -217,7 +208,7 @@ Decision inject(const PodFacts& pod, const MetaFacts* name_space, const Template
                    unknown_template(wanted.unknown, pod, templates), policy);
   }
   Planner planner(pod, policy, templates.native());
-  if (auto problem = add_all(wanted.templates, planner)) {
+  if (auto problem = planner.add(std::move(wanted.templates))) {
     return refusal(problem->reason, asked.rule, std::move(problem->detail), policy);
   }
   Decision decision = skip(Reason::Injected, asked.rule, {});

@@ -124,36 +124,42 @@ Planner::Problem Planner::filled(const Template& tpl, const Piece& original, con
   return std::nullopt;
 }
 
-Planner::Problem Planner::add(const std::shared_ptr<const Template>& tpl) {
+Planner::Problem Planner::add(std::vector<std::shared_ptr<const Template>> templates) {
   if (auto problem = read_overrides()) {
     return problem;
   }
-  if (auto problem = add_init_containers(*tpl)) {
+  plan_.templates = std::move(templates);
+  for (const auto& tpl : plan_.templates) {
+    if (auto problem = add_template(*tpl)) {
+      return problem;
+    }
+    ++added_;
+  }
+  return finish();
+}
+
+Planner::Problem Planner::add_template(const Template& tpl) {
+  if (auto problem = add_init_containers(tpl)) {
     return problem;
   }
-  if (auto problem = add_containers(*tpl)) {
+  if (auto problem = add_containers(tpl)) {
     return problem;
   }
-  if (auto problem = add_volumes(*tpl)) {
+  if (auto problem = add_volumes(tpl)) {
     return problem;
   }
-  if (auto problem =
-          add_entries(*tpl, tpl->labels, tpl->label_patterns, pod_.labels, plan_.labels)) {
+  if (auto problem = add_entries(tpl, tpl.labels, tpl.label_patterns, pod_.labels, plan_.labels)) {
     return problem;
   }
-  if (auto problem = add_entries(*tpl, tpl->annotations, tpl->annotation_patterns, pod_.annotations,
+  if (auto problem = add_entries(tpl, tpl.annotations, tpl.annotation_patterns, pod_.annotations,
                                  plan_.annotations)) {
     return problem;
   }
-  add_secrets(*tpl);
-  plan_.templates.push_back(tpl);
+  add_secrets(tpl);
   return std::nullopt;
 }
 
 Planner::Problem Planner::read_overrides() {
-  if (std::exchange(overrides_read_, true)) {
-    return std::nullopt;
-  }
   auto overrides = overrides_of(pod_, policy_);
   if (!overrides) {
     return PlanProblem{Reason::OverrideNotAllowed, std::move(overrides).error().message};
@@ -203,7 +209,8 @@ Planner::Problem Planner::add_containers(const Template& tpl) {
 }
 
 const Template* Planner::owner_of(const std::string& container) const {
-  for (const auto& tpl : plan_.templates) {
+  for (std::size_t i = 0; i < added_; ++i) {
+    const auto& tpl = plan_.templates[i];
     for (const auto* pieces : {&tpl->containers, &tpl->init_containers}) {
       const bool has_it = std::any_of(pieces->begin(), pieces->end(),
                                       [&](const Piece& piece) { return piece.name == container; });

@@ -26,13 +26,12 @@ class Planner {
   /// `pod` and `policy` are not owned and outlive the planner.
   Planner(const PodFacts& pod, const Policy& policy, NativeSidecars native);
 
-  /// Adds all of it. Templates are added in the order in which the Pod asks.
-  [[nodiscard]] std::optional<PlanProblem> add(const std::shared_ptr<const Template>& tpl);
+  /// Adds all of these, in the order in which the Pod asks for them, and then the status
+  /// annotation.
+  [[nodiscard]] std::optional<PlanProblem> add(
+      std::vector<std::shared_ptr<const Template>> templates);
 
-  /// After the last template: the status annotation, and what nobody took.
-  [[nodiscard]] std::optional<PlanProblem> finish();
-
-  /// After finish(), once.
+  /// After add(), once.
   [[nodiscard]] Plan take_plan() { return std::move(plan_); }
 
   [[nodiscard]] std::vector<std::string> take_overrides() { return std::move(used_overrides_); }
@@ -43,6 +42,8 @@ class Planner {
   using Pieces = std::vector<const Piece*>;
   using Problem = std::optional<PlanProblem>;
 
+  [[nodiscard]] Problem add_template(const Template& tpl);
+  [[nodiscard]] Problem finish();
   [[nodiscard]] Problem read_overrides();
   [[nodiscard]] Problem add_containers(const Template& tpl);
   [[nodiscard]] Problem add_init_containers(const Template& tpl);
@@ -65,7 +66,7 @@ class Planner {
   const Policy& policy_;  // Not owned.
   NativeSidecars native_;
   Plan plan_;
-  bool overrides_read_ = false;
+  std::size_t added_ = 0;  // So many of the plan's templates are in it.
   std::vector<ContainerOverride> overrides_;
   std::vector<bool> override_used_;  // One for each of these.
   std::vector<std::string> used_overrides_;

@@ -160,10 +160,20 @@ class FieldCheck {
     } else if (is_ours && options_.allow_unknown_fields) {
       findings_.problem(place, fmt::format("unknown field, and this version would ignore it: only "
                                            "fields inside {} may be unknown",
-                                           listed(names, "and")));
+                                           listed(names_of_collections(fields), "and")));
     } else {
       findings_.problem(place, "unknown field");
     }
+  }
+
+  static std::vector<std::string_view> names_of_collections(Fields fields) {
+    std::vector<std::string_view> names;
+    for (const Field& field : fields) {
+      if (field.type == FieldType::Object || field.type == FieldType::StringMap) {
+        names.push_back(field.name);
+      }
+    }
+    return names;
   }
 
   // Even where unknown fields pass, imagepullPolicy is a slip and not a new field.

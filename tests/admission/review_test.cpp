@@ -85,7 +85,7 @@ TEST_CASE("review: the answer has the version asked in, the uid, and what v1beta
   AdmissionResponse response;
   response.patch = R"([{"op":"add"}])";
   response.warnings = {"mind \"this\""};
-  response.audit_annotations = {{"reason", "Injected"}};
+  response.reason = "Injected";
 
   const Json v1 = Json::parse(write_review(request, response));
   REQUIRE(v1.at("apiVersion") == "admission.k8s.io/v1");

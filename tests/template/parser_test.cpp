@@ -80,7 +80,8 @@ TEST_CASE("template: lines inside a ConfigMap are lines of the file", "[codec]")
       problems("kind: ConfigMap\ndata:\n  other: x\n  config: |\n    containers:\n    - name: a\n"
                "      imag: b\n") ==
       Lines{"t:6: containers[0].image: missing",
-            "t:7: containers[0].imag: unknown field, did you mean image?"});
+            "t:7: containers[0].imag: unknown field, did you mean image?",
+            "t:3: data.other: is string, not a mapping"});
 }
 
 TEST_CASE("template: a ConfigMap without a usable config says so", "[codec]") {
