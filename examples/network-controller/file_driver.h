@@ -6,7 +6,6 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "base/files.h"
 
 #include "network.h"
 

@@ -81,13 +81,12 @@ Result<std::string> list_folder(const std::string& path) {
 FileSnapshot read_files(const std::vector<std::string>& paths) {
   FileSnapshot files;
   files.reserve(paths.size());
-  std::transform(paths.begin(), paths.end(), std::back_inserter(files),
-                 [](const std::string& path) {
-                   std::error_code ignored;
-                   return fs::is_directory(path, ignored)
-                              ? list_folder(path)
-                              : read_regular_file(path, kMaxWatchedFile);
-                 });
+  std::transform(
+      paths.begin(), paths.end(), std::back_inserter(files), [](const std::string& path) {
+        std::error_code ignored;
+        return fs::is_directory(path, ignored) ? list_folder(path)
+                                               : read_regular_file(path, kMaxWatchedFile);
+      });
   return files;
 }
 

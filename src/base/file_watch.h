@@ -30,8 +30,8 @@
 
 namespace injector::base {
 
-/// One entry per path, in the order given: the bytes, or why there are none. Of a folder: a text that
-/// changes with what is in it.
+/// One entry per path, in the order given: the bytes, or why there are none. Of a folder: a text
+/// that changes with what is in it.
 using FileSnapshot = std::vector<Result<std::string>>;
 
 /// Larger files are an error: neither a certificate nor a ConfigMap is that large.

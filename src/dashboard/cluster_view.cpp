@@ -144,8 +144,8 @@ void ClusterView::tell(const runtime::Object& object, std::string_view what,
 }
 
 void ClusterView::set(Surroundings next) {
-  const bool other_template = next.in_use.fingerprint() !=
-                              inventory_.context().templates.fingerprint();
+  const bool other_template =
+      next.in_use.fingerprint() != inventory_.context().templates.fingerprint();
   if (other_template) {
     inventory_.set_templates(next.in_use);
   }

@@ -257,8 +257,8 @@ Json template_json(const core::Template& tpl, const std::string& version) {
 bool take_template(const PlaygroundRequest& request, cli::DecisionContext& context, Json& answer) {
   if (request.template_text.empty()) {
     const core::Template* in_use = context.templates.default_for("");
-    answer["template"] = template_json(in_use == nullptr ? core::Template() : *in_use,
-                                       request.kubernetes_version);
+    answer["template"] =
+        template_json(in_use == nullptr ? core::Template() : *in_use, request.kubernetes_version);
     return true;
   }
   templates::TemplateReport report = templates::check_template_file(request.template_text);

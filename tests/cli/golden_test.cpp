@@ -30,6 +30,7 @@
 #include "patch/json_patch.h"
 #include "patch/schema.h"
 #include "patch/strategic_merge.h"
+#include "template/files.h"
 #include "template/store.h"
 #include "tests/support/files.h"
 #include "yaml/yaml.h"
@@ -86,8 +87,10 @@ Case read_case(const fs::path& folder) {
     golden.template_text = tests::read_file(tests::data_path("fixtures/envoy/configmap.yaml"));
   }
   read_args(golden);
-  golden.context.templates =
-      templates::parse_template(golden.template_text, "template.yaml").value();
+  golden.context.templates = templates::load_templates({{golden.template_text, "template.yaml"}},
+                                                       {}, core::NativeSidecars::Yes)
+                                 .value();
+  golden.context.policy.read_overrides = templates::read_overrides;
   if (fs::exists(folder / "namespaces.yaml")) {
     std::istringstream in;
     std::ostringstream sink;
@@ -102,7 +105,7 @@ std::vector<Case> all_cases() {
   for (const auto& entry : fs::directory_iterator(tests::data_path("golden"))) {
     cases.push_back(read_case(entry.path()));
   }
-  REQUIRE(cases.size() >= 47);  // Or these tests could pass over a folder that is not there.
+  REQUIRE(cases.size() >= 55);  // Or these tests could pass over a folder that is not there.
   std::sort(cases.begin(), cases.end(),
             [](const Case& left, const Case& right) { return left.folder < right.folder; });
   return cases;
