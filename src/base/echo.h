@@ -14,6 +14,7 @@ class Echo {
   explicit Echo(std::string_view value);
   Echo(const Echo&) = delete;
   Echo& operator=(const Echo&) = delete;
+  ~Echo() = default;
 
   /// Valid as long as both this and the value are.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }

@@ -72,24 +72,27 @@ void complete(Template& tpl);
 /// field that means the same as its absence.
 [[nodiscard]] std::string hash_of(const Template& tpl);
 
-/// Calls visit(value) for every value of a Pod that the template uses.
+/// Calls visit(value) for every value of a Pod in the pattern.
+template <class Visit>
+void each_value(const Pattern& pattern, Visit& visit) {
+  for (const PatternPart& part : pattern) {
+    if (part.value) {
+      visit(*part.value);
+    }
+  }
+}
+
+/// The same for everything that the template holds.
 template <class Visit>
 void each_value(const Template& tpl, Visit visit) {
-  const auto of_pattern = [&](const Pattern& pattern) {
-    for (const PatternPart& part : pattern) {
-      if (part.value) {
-        visit(*part.value);
-      }
-    }
-  };
   for (const auto* pieces : {&tpl.init_containers, &tpl.containers, &tpl.volumes}) {
     for (const Piece& piece : *pieces) {
-      of_pattern(piece.pattern);
+      each_value(piece.pattern, visit);
     }
   }
   for (const auto* patterns : {&tpl.label_patterns, &tpl.annotation_patterns}) {
     for (const Pattern& pattern : *patterns) {
-      of_pattern(pattern);
+      each_value(pattern, visit);
     }
   }
 }

@@ -27,7 +27,9 @@ const std::map<std::string, std::string> kNamespaced = {
     {"Deployment", "deployments"},
     {"Pod", "pods"},
     {"Issuer", "issuers"},
-    {"Certificate", "certificates"}};
+    {"Certificate", "certificates"},
+    {"ServiceMonitor", "servicemonitors"},
+    {"PrometheusRule", "prometheusrules"}};
 
 const std::map<std::string, std::string> kClusterWide = {
     {"Namespace", "namespaces"},
