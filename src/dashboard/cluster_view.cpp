@@ -97,12 +97,17 @@ void ClusterView::follow_pods() {
   auto& running = informers_.emplace_back(
       client_, kube::kPods, kube::Selection{},
       runtime::InformerOptions{.kind = "Pod", .transform = core::trim_pod}, loop_context_);
-  const auto put = [this](const runtime::Object& object, std::string_view what) {
-    const std::string state = inventory_.put_pod(read(object));
-    tell(object, what, state);
-  };
   const auto erase = [this](const runtime::Object& object) {
     tell(object, "deleted", inventory_.erase("Pod", object.name_space, object.name));
+  };
+  // A Pod that is being deleted leaves the table at once, and its end is told then.
+  const auto put = [this, erase](const runtime::Object& object, std::string_view what) {
+    const Json pod = read(object);
+    if (base::find(pod, "metadata", "deletionTimestamp") != nullptr) {
+      erase(object);
+      return;
+    }
+    tell(object, what, inventory_.put_pod(pod));
   };
   running.informer().add_handler(handler_of(put, erase));
 }
