@@ -87,7 +87,7 @@ bench:
 # Of the build that `make test` uses, as an optimized one would take minutes more: it guards the work that is done, not
 # how fast it is. bench-baseline writes bench/baseline.json anew.
 bench-check bench-baseline:
-	@tools/install-packages test bench
+	@tools/install-packages test guard
 	@cmake --preset dev -Wno-dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target cost_case
 	@bench/check build/dev/tests/cost_case $(if $(filter bench-baseline,$@),--update)
